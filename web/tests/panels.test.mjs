@@ -15,6 +15,7 @@ import {
   spread,
   toolNames,
 } from "../assets/js/dashboard/panels/recordings/timeline.js";
+import { titleFor } from "../assets/js/dashboard/panels/recordings/titles.js";
 import { everyDay, grouped, partsOf } from "../assets/js/dashboard/panels/usage/groups.js";
 
 const session = "webchat:a";
@@ -343,4 +344,13 @@ test("the command of an operation is what the page sends", async () => {
     ].join(" \\\n  "),
   );
   assert.equal(curlOf({ method: "get", url: "http://a", isSigned: false, headers: {} }), "curl 'http://a'");
+});
+
+test("a recording is called after its conversation, and one that names none is not called null", () => {
+  const sessions = [{ session_id: "webchat:a", title: "Trip" }, { session_id: "webchat:b", title: "" }];
+  const context = { store: { get: () => ({ value: { sessions } }) } };
+  assert.deepEqual(
+    ["webchat:a", "webchat:b", "webchat:gone", null].map((id) => titleFor(context, id)),
+    ["Trip", "webchat:b", "webchat:gone", ""],
+  );
 });

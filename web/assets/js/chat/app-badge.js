@@ -12,7 +12,7 @@ export function showUnread(name, unread) {
   document.title = `${marked} · ${texts.product}`;
   if (unread === shown) return;
   shown = unread;
-  /** @type {any} */ const app = navigator;
+  /** @type {Navigator & {setAppBadge?: (count: number) => Promise<void>, clearAppBadge?: () => Promise<void>}} */ const app = navigator;
   const done = unread > 0 ? app.setAppBadge?.(unread) : app.clearAppBadge?.();
   // A browser may refuse it, and then there is no number.
   done?.catch?.(() => {});

@@ -6,10 +6,15 @@ import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { dictationWords as words } from "../texts/dictation.js";
 
+/** @import { Path } from "../shared/api.js" */
+/** @import { Heard } from "../wire/api.js" */
+
 /** The services take files of 20 MB, which is hours of speech; a microphone that was forgotten is switched off before. */
 const maxMs = 10 * 60 * 1000;
 
 const patienceMs = 120000;
+
+/** @type {Path<Heard>} */ const transcribePath = "/api/transcribe";
 
 export class Dictation {
   element = make("button", { type: "button", class: "icon-button dictate", hidden: true });
@@ -92,7 +97,7 @@ export class Dictation {
     this.#isWriting = true;
     this.#draw();
     try {
-      const { text } = await request("/api/transcribe", { method: "POST", file: recording, signal: AbortSignal.timeout(patienceMs) });
+      const { text } = await request(transcribePath, { method: "POST", file: recording, signal: AbortSignal.timeout(patienceMs) });
       if (generation !== this.#generation) return;
       if (text.trim()) this.#heard(text.trim());
       else this.#failed(words.nothing);

@@ -1,6 +1,7 @@
 // Ways to a message of the open conversation: its address, words that it contains, its date, and the beginning.
 
 import { request } from "../shared/api.js";
+import { searchPath } from "./found-messages.js";
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
@@ -10,7 +11,7 @@ import { foundWords } from "../texts/found.js";
 import { FindBar } from "./find-bar.js";
 import { clearMarks, markWords } from "./found-marks.js";
 
-/** @import { FoundMessage, FoundMessages } from "../wire/api.js" */
+/** @import { FoundMessage } from "../wire/api.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
 /** @import { Session } from "./session.js" */
 /** @import { Transcript } from "./transcript.js" */
@@ -161,7 +162,7 @@ export class Finding {
     const parameters = new URLSearchParams({ q: this.#query, session: `webchat:${session.name}`, limit: String(page) });
     if (cursor) parameters.set("cursor", cursor);
     try {
-      const answer = /** @type {FoundMessages} */ (await request(`/api/search?${parameters}`));
+      const answer = await request(searchPath(parameters));
       if (asked !== this.#asked) return false;
       this.#found = {
         hits: [...this.#found.hits, ...answer.hits],

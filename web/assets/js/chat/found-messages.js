@@ -9,8 +9,13 @@ import { hrefOf } from "./route.js";
 
 /** @import { FoundMessage, FoundMessages } from "../wire/api.js" */
 
+/** @import { Path } from "../shared/api.js" */
+
 const page = 20;
 const rounds = 4;
+
+/** @param {URLSearchParams} parameters @returns {Path<FoundMessages>} */
+export const searchPath = (parameters) => `/api/search?${parameters}`;
 
 /**
  * Asks for pages until there are enough messages of this page's own channel.
@@ -23,7 +28,7 @@ export async function findMessages(words, cursor) {
   for (let round = 0; round < rounds && hits.length < page; round += 1) {
     const parameters = new URLSearchParams({ q: words, limit: String(page) });
     if (cursor) parameters.set("cursor", cursor);
-    const found = /** @type {FoundMessages} */ (await request(`/api/search?${parameters}`));
+    const found = await request(searchPath(parameters));
     hits.push(...found.hits.filter((hit) => hit.session_id.startsWith("webchat:")));
     cursor = found.next_cursor ?? "";
     if (!cursor) break;

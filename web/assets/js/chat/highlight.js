@@ -70,7 +70,9 @@ export async function highlight(code, label) {
     code.replaceChildren(...pieces.map(toNode));
 }
 
-/** @param {string | [string, ...any[]]} piece @returns {Node} */
+/** @import { Piece } from "../worker/colours.js" */
+
+/** @param {Piece} piece @returns {Node} */
 function toNode(piece) {
   if (typeof piece === "string") return document.createTextNode(piece);
   const [scope, ...children] = piece;

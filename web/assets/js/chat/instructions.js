@@ -1,6 +1,6 @@
 // The dialog for the instructions of one conversation.
 
-import { Problem, exchange, request, sessionPath } from "../shared/api.js";
+import { Problem, conversationPath, exchange, request, sessionPath } from "../shared/api.js";
 import { askWhatCounts } from "../shared/conflict.js";
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
@@ -15,8 +15,7 @@ const most = 20000;
 
 /** @param {string} name the name of a conversation */
 export async function openInstructions(name) {
-  const path = sessionPath(name);
-  const item = new SharedItem(exchange, path, `${path}?limit=1`);
+  const item = new SharedItem(exchange, sessionPath(name), conversationPath(name, { limit: 1 }));
   try {
     const present = await item.peek();
     if (present) item.take(present);

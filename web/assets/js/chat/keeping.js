@@ -15,6 +15,8 @@ import { selectionWords as many } from "../texts/several.js";
 import { titleOf } from "./grouping.js";
 
 /** @import { MenuItem } from "../shared/menu.js" */
+/** @import { Path } from "../shared/api.js" */
+/** @import { Session } from "../wire/api.js" */
 /** @import { Listed } from "./grouping.js" */
 /** @typedef {Pick<Listed, "pinned" | "archived" | "folder">} Place */
 /**
@@ -193,7 +195,7 @@ export class Keeping {
   /**
    * Reads a conversation with its version, for a change of it.
    * @param {Listed} session
-   * @returns {Promise<SharedItem | null>} null if it is gone
+   * @returns {Promise<SharedItem<Session> | null>} null if it is gone
    */
   async #read(session) {
     const path = pathOf(session);
@@ -214,8 +216,8 @@ export class Keeping {
     const how = await askToDelete({ title: texts.session.removeTitle, what: `“${titleOf(session)}”` });
     if (how === "") return;
     try {
-      const { title } = item.value;
-      const isSame = (/** @type {any} */ present) => present.title === title;
+      const { title } = item.known;
+      const isSame = (/** @type {Session} */ present) => present.title === title;
       if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame, query: queryOf(how) }))) return;
     } catch (problem) {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
@@ -228,7 +230,7 @@ export class Keeping {
 /** @param {"bin" | "now"} how */
 const queryOf = (how) => (how === "now" ? "?now=true" : "");
 
-/** @param {Listed} session */
+/** @param {Listed} session @returns {Path<Session>} */
 const pathOf = (session) => `/api/sessions/${encodeURIComponent(session.session_id)}`;
 
 /**

@@ -5,7 +5,7 @@ import { phoneWords } from "../texts/phone.js";
 import { rowMenu } from "../shared/menu.js";
 import { install } from "../shared/installed.js";
 import { renew } from "../shared/push.js";
-import { Problem, request, sessionPath } from "../shared/api.js";
+import { Problem, optionalPath, request } from "../shared/api.js";
 import { connectionBanner } from "../shared/banner.js";
 import { button, iconButton, note } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -41,8 +41,11 @@ import { modelMissing, welcome } from "./welcome.js";
 /** @import { Link } from "./socket.js" */
 /** @import { Attachment, SessionNews, Turn } from "./types.js" */
 /** @import { Status } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
 
 /** Matches where the list of conversations is a drawer. */
+/** @type {Path<Status>} */ const statusPath = "/api/status";
+
 const narrow = matchMedia("(width <= 780px)");
 const finePointer = matchMedia("(pointer: fine)");
 
@@ -194,7 +197,7 @@ class ChatPage {
 
   async #askStatus() {
     try {
-      const status = /** @type {Status} */ (await request("/api/status"));
+      const status = await request(statusPath);
       this.#status = status;
       this.#composer.offerDictation(status.transcription);
       this.#composer.setModel(status.model_ready === false ? "" : (status.model ?? ""));
@@ -474,7 +477,7 @@ class ChatPage {
     if (!session || this.#isGone || !this.#isOnline || this.#sidebar.isOff) return;
     if (!isTold && !session.conversation.turns().some((turn) => turn.id && turn.state === "done")) return;
     try {
-      const { session_id: id } = await request(`${sessionPath(session.name)}?limit=1&optional=true`);
+      const { session_id: id } = await request(optionalPath(session.name, { limit: 1 }));
       if (id || session !== this.#session) return;
     } catch {
       return;

@@ -39,7 +39,7 @@ async function load() {
   });
   document.head.append(sheet);
   await Promise.all([import(new URL("katex.min.js", folder).href), isStyled]);
-  katex = /** @type {any} */ (globalThis).katex;
+  katex = /** @type {{katex?: Katex}} */ (globalThis).katex ?? null;
 }
 
 /** @param {Element} code */

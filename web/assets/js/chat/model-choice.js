@@ -8,7 +8,12 @@ import { modelWords as words } from "../texts/models.js";
 
 /** @import { ModelList, OfferedModel } from "../wire/api.js" */
 
+/** @import { Path } from "../shared/api.js" */
+
 const limit = 60;
+
+/** @param {string} q @returns {Path<ModelList>} */
+const modelsPath = (q) => `/api/models?${new URLSearchParams({ q, limit: `${limit}` })}`;
 const pauseMs = 150;
 
 export class ModelChoice {
@@ -115,7 +120,7 @@ export class ModelChoice {
         if (mine !== newest || !isWanted()) return;
         const q = text.trim();
         try {
-          const found = /** @type {ModelList} */ (await request(`/api/models?${new URLSearchParams({ q, limit: `${limit}` })}`));
+          const found = await request(modelsPath(q));
           if (mine !== newest || !isWanted()) return;
           for (const model of found.models) this.#known.set(model.id, model);
           this.#draw();

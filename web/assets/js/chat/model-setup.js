@@ -8,6 +8,7 @@ import { sentence } from "../shared/sentence.js";
 import { setupWords as words } from "../texts/setup.js";
 
 /** @import { ModelSetUp, ModelsOffered } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
 /** @typedef {"key" | "host" | "region" | "model_id"} Name */
 
 /** The fields of each service; those that it cannot do without are marked. @type {Record<string, Partial<Record<Name, boolean>>>} */
@@ -23,6 +24,9 @@ const services = {
 
 /** A real question may wait for a model that is being loaded. */
 const patienceMs = 60000;
+
+/** @type {Path<ModelsOffered>} */ const offeredPath = "/api/models/offered";
+/** @type {Path<ModelSetUp>} */ const setupPath = "/api/models/setup";
 
 let forms = 0;
 
@@ -122,7 +126,7 @@ export class ModelSetup {
   }
 
   async #offer() {
-    const found = /** @type {ModelsOffered | null} */ (await this.#ask("/api/models/offered", words.listing));
+    const found = await this.#ask(offeredPath, words.listing);
     if (!found) return;
     fill(this.#list, ...found.models.map((model) => make("option", { value: model })));
     this.#status.textContent = words.listed(found.models.length);
@@ -130,14 +134,17 @@ export class ModelSetup {
   }
 
   async #try() {
-    const done = /** @type {ModelSetUp | null} */ (await this.#ask("/api/models/setup", words.testing));
+    const done = await this.#ask(setupPath, words.testing);
     if (!done) return;
     this.#fields.key.box.value = "";
     const sentence = words.done(done.model, done.first_token_ms ? words.after(done.first_token_ms) : "");
     this.#done([sentence, ...done.warnings].join(" "));
   }
 
-  /** @param {string} path @param {string} meanwhile @returns {Promise<any>} null if it failed, which is shown */
+  /**
+   * @template [Answer=unknown]
+   * @param {Path<Answer>} path @param {string} meanwhile @returns {Promise<Answer | null>} null if it failed, which is shown
+   */
   async #ask(path, meanwhile) {
     this.#forget();
     this.#status.textContent = meanwhile;

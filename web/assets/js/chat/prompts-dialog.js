@@ -11,9 +11,12 @@ import { mayDiscard, watchUnsaved } from "../shared/unsaved.js";
 import { promptWords as words } from "../texts/slash.js";
 
 /** @import { PromptList, SavedPrompt } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
 
-/** @param {string} name */
-const pathOf = (name) => `/api/prompts/${encodeURIComponent(name)}`;
+/** @type {Path<PromptList>} */ const promptsPath = "/api/prompts";
+
+/** @param {string} name @returns {Path<SavedPrompt>} */
+const pathOf = (name) => `${promptsPath}/${encodeURIComponent(name)}`;
 
 /** @param {() => void} changed called after each change */
 export function openPrompts(changed) {
@@ -44,7 +47,7 @@ class PromptsDialog {
     fill(this.#place, make("p", { class: "field-hint" }, words.lead), status, list, make("div", { class: "dialog-actions" }, add, close));
     add.focus();
     try {
-      const { prompts } = /** @type {PromptList} */ (await request("/api/prompts"));
+      const { prompts } = await request(promptsPath);
       status.textContent = prompts.length > 0 ? "" : words.none;
       fill(list, ...prompts.map((prompt) => this.#row(prompt)));
     } catch (problem) {

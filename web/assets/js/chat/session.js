@@ -3,7 +3,7 @@
 // On every (re)connect: resend unacknowledged messages, load the transcript, then `resume` after the last frame it reflects.
 // Frames that arrive meanwhile are held and put in order.
 
-import { Problem, request, sessionPath } from "../shared/api.js";
+import { Problem, conversationPath, optionalPath, request, sessionPath } from "../shared/api.js";
 import { now as serverNow } from "../shared/clock.js";
 import { texts } from "../texts.js";
 import { sendable } from "./attachments.js";
@@ -14,6 +14,8 @@ import { freshId } from "./outbox.js";
 import { ChatSocket } from "./socket.js";
 import { turnSequence, oldestFirst } from "./turn.js";
 
+/** @import { Path } from "../shared/api.js" */
+/** @import { SessionForked } from "../wire/api.js" */
 /** @import { Outbox } from "./outbox.js" */
 /** @import { LooseFrame, TurnFrame } from "../wire/frames.js" */
 /** @import { Attachment, Effort, ServerFrame, SessionNews, Turn } from "./types.js" */
@@ -144,7 +146,7 @@ export class Session {
 
   /** Makes another conversation with everything up to the end of a turn. @param {Turn} turn @returns {Promise<string>} its name */
   async fork(turn) {
-    const { session_id: id } = await request(`${sessionPath(this.name)}/fork`, { method: "POST", body: { turn: turn.id } });
+    const { session_id: id } = await request(forkPath(this.name), { method: "POST", body: { turn: turn.id } });
     return id.replace(/^webchat:/, "");
   }
 
@@ -189,7 +191,7 @@ export class Session {
    * @param {string} message @returns {Promise<Turn | undefined>} its exchange, or undefined if the message is gone
    */
   async reach(message) {
-    const around = `${sessionPath(this.name)}?limit=1&around=${encodeURIComponent(message)}`;
+    const around = conversationPath(this.name, { limit: 1, around: message });
     const { messages } = await request(around).catch((problem) => {
       if (problem instanceof Problem && problem.status === 404) return { messages: [] };
       throw problem;
@@ -228,7 +230,7 @@ export class Session {
     if (this.#isLoadingOlder || !this.conversation.hasOlder || !before) return false;
     this.#isLoadingOlder = true;
     try {
-      const detail = await request(`${sessionPath(this.name)}?limit=${limit}&before=${encodeURIComponent(before)}`);
+      const detail = await request(conversationPath(this.name, { limit, before }));
       // A reconnect may have restarted the transcript meanwhile. Then this page does not join up and is requested again.
       if (before !== this.conversation.oldestMessage()) return true;
       this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more, detail);
@@ -298,7 +300,7 @@ export class Session {
   async #fetchDetail() {
     if (this.#isFresh) return {};
     try {
-      const detail = await request(`${sessionPath(this.name)}?limit=${page}&optional=true`);
+      const detail = await request(optionalPath(this.name, { limit: page }));
       // A conversation without messages is not stored yet.
       return detail.session_id ? { detail } : {};
     } catch (problem) {
@@ -476,8 +478,11 @@ export class Session {
     const silent = this.conversation.unfinished().find((turn) => turn.state === "running" && now - turn.lastFrameAt > 15000);
     if (!silent) return;
     silent.lastFrameAt = now;
-    const detail = await request(`${sessionPath(this.name)}?limit=1`).catch(() => null);
-    const isPending = detail?.pending?.some((/** @type {{turn: string}} */ entry) => entry.turn === silent.id);
+    const detail = await request(conversationPath(this.name, { limit: 1 })).catch(() => null);
+    const isPending = detail?.pending?.some((entry) => entry.turn === silent.id);
     if (detail && !isPending && silent.state !== "done") void this.synchronise();
   }
 }
+
+/** @param {string} name @returns {Path<SessionForked>} */
+const forkPath = (name) => `${sessionPath(name)}/fork`;

@@ -30,9 +30,14 @@ import { Selection } from "./selection.js";
 /** @import { Listed } from "./grouping.js" */
 /** @import { Before } from "./news.js" */
 /** @import { SessionNews } from "./types.js" */
-/** @import { FoundMessage } from "../wire/api.js" */
+/** @import { FoundMessage, SessionList } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
 
 const words = texts.sidebar;
+
+/** @param {Record<string, string>} query @returns {Path<SessionList>} */
+const listPath = (query) => `/api/sessions?${new URLSearchParams({ channel: "webchat", ...query })}`;
+
 /** @type {{hits: FoundMessage[], cursor: string}} */
 const none = { hits: [], cursor: "" };
 
@@ -235,7 +240,7 @@ export class Sidebar {
     this.#meanwhile.clear();
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
-      const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
+      const newest = this.#query ? request(listPath({ limit: "20" })) : { sessions: [] };
       const [list, { sessions }, found] = await Promise.all([
         this.#fetch(""),
         newest,
@@ -339,13 +344,10 @@ export class Sidebar {
     /** @type {Listed[]} */
     const found = [];
     for (let round = 0; round < 4 && found.length < 40; round += 1) {
-      const parameters = new URLSearchParams({ limit: "100", channel: "webchat" });
-      if (cursor) parameters.set("cursor", cursor);
-      if (this.#query) parameters.set("q", this.#query);
-      const page = await request(`/api/sessions?${parameters}`);
-      found.push(
-        ...(page.sessions ?? []).filter((/** @type {Listed} */ session) => session.session_id.startsWith("webchat:")),
+      const page = await request(
+        listPath({ limit: "100", ...(cursor && { cursor }), ...(this.#query && { q: this.#query }) }),
       );
+      found.push(...(page.sessions ?? []).filter((session) => session.session_id.startsWith("webchat:")));
       cursor = page.next_cursor ?? "";
       if (!cursor) break;
     }

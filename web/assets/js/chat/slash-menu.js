@@ -7,6 +7,7 @@ import { OptionList } from "../shared/option-list.js";
 import { slashWords as words } from "../texts/slash.js";
 
 /** @import { PromptList, SavedPrompt, Sop, SopList } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
 /** @import { Option } from "../shared/option-list.js" */
 /**
  * @typedef {{name: string, detail: string, run: () => void}} Command
@@ -17,6 +18,9 @@ import { slashWords as words } from "../texts/slash.js";
 
 /** For how long SOPs and prompts that were read are offered without asking again. */
 const freshMs = 10000;
+
+/** @type {Path<SopList>} */ const sopsPath = "/api/sops";
+/** @type {Path<PromptList>} */ const promptsPath = "/api/prompts";
 
 export class SlashMenu {
   element = make("div", { class: "slash-menu", hidden: true });
@@ -81,8 +85,8 @@ export class SlashMenu {
   /** Asks for SOPs and prompts. Without an answer, the commands are there all the same. */
   async #read() {
     this.#readAt = performance.now();
-    const sops = request("/api/sops").then((/** @type {SopList} */ answer) => (this.#sops = answer.enabled ? answer.sops : []));
-    const prompts = request("/api/prompts").then((/** @type {PromptList} */ answer) => (this.#prompts = answer.prompts));
+    const sops = request(sopsPath).then((answer) => (this.#sops = answer.enabled ? answer.sops : []));
+    const prompts = request(promptsPath).then((answer) => (this.#prompts = answer.prompts));
     await Promise.allSettled([sops, prompts]);
     const typed = typedName(this.#field.value, this.#field.selectionStart);
     if (typed !== null && !this.#isDismissed && document.activeElement === this.#field) this.#show(typed);
@@ -142,7 +146,7 @@ export function typedName(text, caret) {
 
 /**
  * Those whose name begins with what was typed; then those that contain it.
- * @template {{name: string, group?: string}} T
+ * @template {{name: string, group?: string}} [T={name: string, group?: string}]
  * @param {T[]} choices @param {string} typed @returns {T[]} in the order of their groups
  */
 export function matching(choices, typed) {

@@ -24,7 +24,7 @@ import { versionPager } from "./versions.js";
 
 /**
  * The actions of a turn.
- * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
+ * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: import("../shared/approval-card.js").Terms) => void, retry: (turn: Turn) => void,
  *   edit: (turn: Turn, text: string, files?: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
  *   discard: (turn: Turn) => void, choose: (turn: string) => void,
  *   withdraw: (turn: Turn) => void, reclaim: (turn: Turn) => void, fork: (turn: Turn) => void,

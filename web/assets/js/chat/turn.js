@@ -1,6 +1,6 @@
 // One exchange, empty or parsed from the stored transcript. Pure: no page, no network.
 
-/** @import { Turn, Reply, StoredMessage, Attachment, ToolPart, Usage } from "./types.js" */
+/** @import { Turn, Reply, StoredMessage, ToolPart, Usage } from "./types.js" */
 /** @import { Block } from "../wire/api.js" */
 
 let created = 0;
@@ -96,24 +96,25 @@ function readMessage(turn, message) {
 function readSaid(turn, message) {
   const said = turn.said ?? { text: "", files: [], at: message.created_at ?? null, state: "sent", error: "" };
   for (const block of message.content ?? []) {
-    if (block.type === "text") said.text += (said.text ? "\n\n" : "") + block.text;
-    if (block.type === "image") said.files.push({ name: block.name ?? "", mime: block.mime, data: block.data });
-    if (block.type === "file") said.files.push({ name: block.name ?? "", mime: block.mime, text: block.text });
+    const { type, name = "", mime = "", text = "" } = block;
+    if (type === "text") said.text += (said.text ? "\n\n" : "") + text;
+    if (type === "image") said.files.push({ name, mime, data: block.data });
+    if (type === "file") said.files.push({ name, mime, text: block.text });
   }
   turn.said = said;
 }
 
-/** @param {Reply} reply @param {Required<Block>} block */
+/** @param {Reply} reply @param {Block} block */
 function readBlock(reply, block) {
   const at = reply.blocks.length;
-  const { type } = block;
+  const { type, text = "" } = block;
   if (type === "text") {
-    reply.source += (reply.source ? "\n\n" : "") + block.text;
+    reply.source += (reply.source ? "\n\n" : "") + text;
     reply.blocks.push(...(Array.isArray(block.html) ? block.html : []));
   } else if (type === "image") {
-    reply.extras.push({ at, part: { kind: "image", mime: block.mime, data: block.data } });
-  } else if (type === "reasoning" && block.text) {
-    reply.extras.push({ at, part: { kind: "reasoning", text: block.text, ms: block.ms } });
+    reply.extras.push({ at, part: { kind: "image", mime: block.mime ?? "", data: block.data ?? "" } });
+  } else if (type === "reasoning" && text) {
+    reply.extras.push({ at, part: { kind: "reasoning", text, ms: block.ms } });
   } else if (type === "search") {
     const output = (block.sources ?? []).map(({ title, url }) => `${title}\n${url}`).join("\n\n");
     const call = `search ${at} ${reply.extras.length}`;
@@ -122,24 +123,22 @@ function readBlock(reply, block) {
       part: { kind: "tool", call, name: "web_search", input: { query: block.query }, output, state: "ok" },
     });
   } else if (type === "tool_call") {
-    reply.extras.push({
-      at,
-      part: { kind: "tool", call: block.id, name: block.name, input: block.input, output: undefined, state: "running" },
-    });
+    const { id: call = "", name = "", input } = block;
+    reply.extras.push({ at, part: { kind: "tool", call, name, input, output: undefined, state: "running" } });
   } else if (type === "tool_result") {
     settleTool(reply, block);
   } else if (type === "notice") {
-    reply.extras.push({ at, part: { kind: "notice", code: block.code, text: block.text } });
+    reply.extras.push({ at, part: { kind: "notice", code: block.code ?? "", text } });
   } else if (type === "context") {
-    reply.extras.push({ at, part: { kind: "context", source: block.source, text: block.text } });
+    reply.extras.push({ at, part: { kind: "context", source: block.source ?? "", text } });
   } else if (type === "folded") {
-    reply.extras.push({ at, part: { kind: "folded", messages: block.messages, summary: block.summary } });
+    reply.extras.push({ at, part: { kind: "folded", messages: block.messages ?? 0, summary: block.summary ?? "" } });
   }
 }
 
-/** @param {Reply} reply @param {Required<Block>} result */
+/** @param {Reply} reply @param {Block} result */
 function settleTool(reply, result) {
-  const tool = toolPart(reply, result.call);
+  const tool = toolPart(reply, result.call ?? "");
   if (!tool) return;
   tool.output = result.output;
   // A user edited the arguments before it ran.

@@ -1,6 +1,6 @@
 // The types shared by the chat's modules, as JSDoc. No code.
 
-/** @import { Block, OutputBlock, Usage as Measured } from "../wire/api.js" */
+/** @import { Message, OutputBlock, Usage as Measured } from "../wire/api.js" */
 /** @import { ClientFrame, LooseFrame, TurnFrame } from "../wire/frames.js" */
 
 /**
@@ -42,8 +42,7 @@
  *   at: string | null, version: number, base: Reply | null, sequence: number, request: "message" | "retry" | "edit",
  *   lastFrameAt: number, isWaiting: boolean, versions: string[]}} Turn
  *
- * @typedef {{id: string, role: string, content: Required<Block>[], created_at?: string, model?: string, usage?: Usage, turn?: string,
- *   stop_reason?: string}} StoredMessage
+ * @typedef {Pick<Message, "id" | "role" | "content"> & Partial<Message>} StoredMessage
  *
  * @typedef {{title?: string, seq?: number, has_more?: boolean, busy?: boolean, messages?: StoredMessage[], message_count?: number,
  *   model?: string | null, effort?: Effort | null,

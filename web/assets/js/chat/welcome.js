@@ -92,7 +92,7 @@ function suggestionButton({ icon: name, title, text }, suggest) {
   );
 }
 
-/** Channels come as a list or as an object of switches. @param {any} channels */
+/** The channels that are on, which come as a list or as an object of switches. @param {unknown} channels */
 function list(channels) {
   if (Array.isArray(channels)) return channels.filter((channel) => channel?.enabled !== false);
   return Object.values(channels ?? {}).filter((value) => value !== false && value?.enabled !== false);

@@ -9,12 +9,15 @@ import { errorState, staleNote } from "./state.js";
 
 /** @import { Context } from "../dashboard/context.js" */
 
-/** The key of a row. @param {any} row */
-const keyOf = (row) => row.session_id ?? row.id ?? JSON.stringify(row);
+/** @import { Path } from "../shared/api.js" */
+
+/** The page that a list wants. @typedef {{limit: number, cursor: string}} Wanted */
+/** What the answer of a paged route says about its pages. @typedef {{next_cursor?: string | null, count?: number}} Paged */
 
 /**
  * Appends the rows of the next page; a row that moved up meanwhile appears once.
- * @param {any[]} rows @param {any[]} more @param {(row: any) => string} key
+ * @template [Row=unknown]
+ * @param {Row[]} rows @param {Row[]} more @param {(row: Row) => string} key
  */
 function joined(rows, more, key) {
   const known = new Set(rows.map(key));
@@ -22,13 +25,15 @@ function joined(rows, more, key) {
 }
 
 /**
- * @template Row
+ * @template {Paged} [Answer=Paged]
+ * @template [Row=unknown]
  * @param {Context} context
- * @param {{path: (page: {limit: number, cursor: string}) => string, rows: (answer: any) => Row[], show: (rows: Row[], answer: any) => Node,
- *   empty: (answer: any) => Node, failure: string, page?: number, most?: number, count?: HTMLElement, key?: (row: Row) => string}} options
+ * @param {{path: (wanted: Wanted) => Path<Answer>, rows: (answer: NoInfer<Answer>) => Row[], key: (row: Row) => string,
+ *   show: (rows: Row[], answer: NoInfer<Answer>) => Node, empty: (answer: NoInfer<Answer>) => Node, failure: string, page?: number,
+ *   most?: number, count?: HTMLElement, request?: (path: Path<Answer>) => Promise<Answer>}} options
  *   `count`: the element for the number of entries; `most`: the largest page that the route returns
  */
-export function cursorList(context, { path, rows: read, show, empty, failure, page = 50, most = 500, count, key = keyOf }) {
+export function cursorList(context, { path, rows: read, show, empty, failure, page = 50, most = 500, count, key, request = context.request }) {
   let rows = /** @type {Row[]} */ ([]);
   let next = "";
   let at = 0;
@@ -41,7 +46,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
   const element = make("div", { class: "region", "aria-busy": "true" }, aside, body, foot);
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let planned;
 
-  const take = (/** @type {any} */ answer, /** @type {Row[]} */ all) => {
+  const take = (/** @type {Answer} */ answer, /** @type {Row[]} */ all) => {
     rows = all;
     next = answer.next_cursor ?? "";
     at = Date.now();
@@ -78,7 +83,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
       element.setAttribute("aria-busy", "true");
     }
     try {
-      const answer = await context.request(path({ limit, cursor: "" }));
+      const answer = await request(path({ limit, cursor: "" }));
       if (number !== asked || context.signal.aborted) return;
       const fresh = read(answer);
       // If the list is longer than one answer can be, its tail is kept.
@@ -98,7 +103,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
     const number = asked;
     more.setAttribute("aria-disabled", "true");
     try {
-      const answer = await context.request(path({ limit: page, cursor: next }));
+      const answer = await request(path({ limit: page, cursor: next }));
       if (number === asked && !context.signal.aborted) take(answer, joined(rows, read(answer), key));
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));

@@ -15,7 +15,7 @@ const freshId = () => `field-${(count += 1)}`;
 
 /**
  * A label, a control, a hint and a place for an error.
- * @template {HTMLElement} Control
+ * @template {HTMLElement} [Control=HTMLElement]
  * @param {{label: string, control: Control, hint?: string, hidden?: boolean}} options
  */
 export function field({ label, control, hint, hidden = false }) {
@@ -33,10 +33,10 @@ export function field({ label, control, hint, hidden = false }) {
   return { element, control, complain };
 }
 
-/** @param {Record<string, any>} [attributes] */
+/** @param {Record<string, unknown>} [attributes] */
 export const textInput = (attributes = {}) => make("input", { class: "input", autocomplete: "off", ...attributes });
 
-/** @param {Record<string, any>} [attributes] */
+/** @param {Record<string, unknown>} [attributes] */
 export const textArea = (attributes = {}) => make("textarea", { class: "input", ...attributes });
 
 /**
@@ -153,16 +153,16 @@ export function form({ fields, body, submit, cancel, send, isKept = true, draft 
     make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: () => void turnAway() }), go),
   );
   const turnAway = async () => (await mayDiscard()) && cancel?.();
-  /** @type {Map<any, string>} What stood in each field at the beginning. */
+  /** @type {Map<EventTarget, string>} What stood in each field at the beginning. */
   const before = new Map(
     [...element.querySelectorAll("input, textarea, select")].map((control) => [
       control,
       /** @type {HTMLInputElement} */ (control).value,
     ]),
   );
-  /** @type {Set<any>} The fields that the user has changed, and not the page. */ const touched = new Set();
-  for (const kind of ["input", "change"]) element.addEventListener(kind, ({ target }) => touched.add(target));
-  const isUnsaved = () => [...touched].some((control) => control.value !== before.get(control));
+  /** @type {Set<EventTarget>} The fields that the user has changed, and not the page. */ const touched = new Set();
+  for (const kind of ["input", "change"]) element.addEventListener(kind, ({ target }) => target && touched.add(target));
+  const isUnsaved = () => [...touched].some((control) => "value" in control && control.value !== before.get(control));
   if (isKept) watchUnsaved(element, isUnsaved, kept?.drop);
   element.addEventListener("submit", async (event) => {
     event.preventDefault();

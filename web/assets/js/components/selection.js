@@ -10,7 +10,7 @@ import { selectionWords as words } from "../texts/selection.js";
 export const MOST = 200;
 
 /**
- * @template Row
+ * @template [Row=unknown]
  * @param {{key: (row: Row) => string, name: (row: Row) => string, actions: {label: string, icon: string, look?: string,
  *   press: (rows: Row[]) => Promise<Row[]>}[]}} options an action returns the rows that it is done with
  */
@@ -108,7 +108,7 @@ export function selection({ key, name, actions }) {
 
 /**
  * Does something with one after the other. Returns those with which it worked, and the first problem.
- * @template Row
+ * @template [Row=unknown]
  * @param {Row[]} rows @param {(row: Row) => Promise<unknown>} each
  */
 export async function oneByOne(rows, each) {

@@ -30,11 +30,14 @@ export function state({ title, text = "", icon = "info", action, tone = "" }) {
 /** @param {{title: string, text: string, action?: Node}} options */
 export const errorState = (options) => state({ ...options, icon: "alert", tone: "bad" });
 
+/** @import { Path } from "../shared/api.js" */
+
 /**
  * A region that shows the answer of one API path and keeps it up to date. `show` returns the same element each time or a new one;
  * if it stays the same, it keeps focus, selection and scroll position.
+ * @template [Answer=unknown]
  * @param {Context} context
- * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?:
+ * @param {{path: Path<Answer>, failure: string, show: (value: NoInfer<Answer>) => Node, lines?: number, optional?: boolean, class?:
  *   string}} options `optional`: if this
  *   build lacks the route, the region stays empty
  */
@@ -42,7 +45,7 @@ export function region(context, { path, failure, show, lines = 5, optional = fal
   const body = make("div", {}, skeleton(lines));
   const aside = make("div", { role: "status" });
   const element = make("div", { class: `region ${extra}`.trim(), "aria-busy": "true" }, aside, body);
-  let seen = /** @type {any} */ (undefined);
+  let seen = /** @type {Answer | undefined} */ (undefined);
   const reload = () => context.store.load(path);
   const draw = () => {
     const held = context.store.get(path);

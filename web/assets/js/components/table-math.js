@@ -5,7 +5,7 @@ import { once } from "../shared/once.js";
 
 /**
  * Returns a sorted copy. Rows without a value come last in both directions; equal rows keep their order.
- * @template Row
+ * @template [Row=unknown]
  * @param {Row[]} rows @param {(row: Row) => string | number | null | undefined} by @param {boolean} isDescending
  */
 export function sorted(rows, by, isDescending) {

@@ -13,7 +13,7 @@ import { sorted, windowOf } from "./table-math.js";
  * A column. `cell` draws; `sort` returns the value to compare; `width` is one of the classes of `columns.js`; `isWide` columns
  * are missing on the card of a phone; `rank` says which leave a narrow table first (`leaving`); the title of an `isSpoken` column
  * is for screen readers only.
- * @template Row
+ * @template [Row=unknown]
  * @typedef {{id: string, title: string, cell: (row: Row) => Child | Child[], sort?: (row: Row) => string | number | null | undefined,
  *   width?: string, class?: string, isWide?: boolean, isSpoken?: boolean, rank?: number}} Column
  */
@@ -25,7 +25,7 @@ const LONG = 120;
 const MARGIN = 8;
 
 /**
- * @template Row
+ * @template [Row=unknown]
  * @param {{columns: Column<Row>[], key: (row: Row) => string, label: string, open?: (row: Row, event: Event) => void,
  *   sort?: {by: string, isDescending?: boolean} | null, resort?: (order: Order) => void, mark?: (row: Row) => string, foot?: Node}} options
  *   `open`: called on a press anywhere in a row, whose first cell should have a link or button of the class `row-link` that does the
@@ -244,7 +244,10 @@ export function table({ columns, key, label, open, sort, resort, mark, foot }) {
   return { element: wrap, show, rows: () => inOrder, isBoxed };
 }
 
-/** The classes of each column's place: the main one, what a narrow table and what a phone leaves out. @param {Column<any>[]} columns */
+/**
+ * The classes of each column's place: the main one, what a narrow table and what a phone leaves out.
+ * @template [Row=unknown] @param {Column<Row>[]} columns
+ */
 function placesOf(columns) {
   const from = leaving(columns);
   const main = mainOf(columns);

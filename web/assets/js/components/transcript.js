@@ -12,6 +12,7 @@ import { rendered } from "./rendered.js";
 import { sessionWords as words } from "../texts/sessions.js";
 import { texts } from "../texts.js";
 
+/** @import { Child } from "../shared/dom.js" */
 /** @import { Block, Message, Usage } from "../wire/api.js" */
 
 /**
@@ -158,10 +159,10 @@ function callBlock(call, result) {
     aside: [
       result?.ms !== undefined && make("span", { class: "tool-state" }, duration(result.ms)),
       result?.untrusted && badge(words.untrusted, "warn"),
-      badge(state[1], /** @type {any} */ (state[0]), state[2]),
+      badge(state[1], /** @type {"good" | "bad"} */ (state[0]), state[2]),
     ],
     body: [
-      result?.input && make("p", { class: "field-hint" }, words.changedInput),
+      Boolean(result?.input) && make("p", { class: "field-hint" }, words.changedInput),
       make("div", {}, make("p", { class: "fold-label" }, words.call), sheet(input ?? {}, words.call)),
       change && make("div", {}, changeSheet(change, texts.tool.change)),
       result &&
@@ -171,7 +172,7 @@ function callBlock(call, result) {
           make("p", { class: "fold-label" }, words.result),
           output ? sheet(output, words.result) : make("p", {}, words.noOutput),
         ),
-      ...(result?.blocks ?? []).map((/** @type {any} */ extra) =>
+      ...(result?.blocks ?? []).map((extra) =>
         extra.type === "image" || extra.data
           ? picture(extra)
           : extra.text && sheet(extra.text, extra.name ?? words.result),
@@ -180,7 +181,7 @@ function callBlock(call, result) {
   });
 }
 
-/** @param {{icon: string, name: string, brief: string, aside?: any[], body: any[]}} options */
+/** @param {{icon: string, name: string, brief: string, aside?: Child[], body: Child[]}} options */
 export function fold({ icon: name, name: title, brief: short, aside = [], body }) {
   const summary = make(
     "summary",

@@ -1,3 +1,6 @@
 // The API path of the pending approvals: the frame counts them, the panel shows them.
 
-export const approvalsPath = "/api/approvals";
+/** @import { Path } from "../shared/api.js" */
+/** @import { Approvals } from "../wire/api.js" */
+
+/** @type {Path<Approvals>} */ export const approvalsPath = "/api/approvals";

@@ -11,13 +11,15 @@ import { asking } from "../texts/asking.js";
 import { approvalsPath } from "./approvals-path.js";
 import { loaded } from "./cards.js";
 
+/** @import { Asked } from "../shared/approval-card.js" */
 /** @import { Store } from "./store.js" */
 /** @import { Approval } from "../wire/api.js" */
+/** @import { ApprovalNews } from "../wire/frames.js" */
 
 /** How long a card stays after its question was decided elsewhere, so that it does not vanish under the eyes of its reader. */
 const stayMs = 8000;
 
-/** @typedef {ReturnType<typeof approvalCard> & {asked: any, isMine: boolean, leavesAt: number}} Held */
+/** @typedef {ReturnType<typeof approvalCard> & {asked: Asked, isMine: boolean, leavesAt: number}} Held */
 /** @type {Map<string, Held>} */
 const cards = new Map();
 const hasTyped = () => [...cards.values()].some((card) => card.hasTyped());
@@ -44,10 +46,10 @@ function leave(store, id, card) {
 /** The questions whose cards are here. */
 export const keptQuestions = () => [...cards.keys()];
 
-/** Shows on a card that its question was decided, here or elsewhere. @param {any} data of the event */
+/** Shows on a card that its question was decided, here or elsewhere. @param {ApprovalNews} data */
 export function noteDecision(data) {
-  const card = data?.state === "done" ? cards.get(data.id) : undefined;
-  if (!card || card.asked.decision) return;
+  const card = cards.get(data.id);
+  if (data.state !== "done" || !card || card.asked.decision) return;
   Object.assign(card.asked, { decision: data.decision, reason: data.reason, edited: data.edited !== undefined });
   card.update();
 }
@@ -55,7 +57,7 @@ export function noteDecision(data) {
 /** @param {Store} store @param {HTMLElement} list the element for the cards */
 export function approvalList(store, list) {
   return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
-    const open = new Set(approvals.map((/** @type {Approval} */ approval) => approval.id));
+    const open = new Set(approvals.map((approval) => approval.id));
     for (const [id, card] of cards) {
       if (open.has(id)) continue;
       // No event said how it was decided.
@@ -86,6 +88,7 @@ function cardFor(store, approval) {
   const known = cards.get(approval.id);
   if (known) return known;
   const name = String(approval.session_id ?? "").replace(/^webchat:/, "");
+  /** @type {Asked} */
   const asked = {
     ...approval,
     decision: null,

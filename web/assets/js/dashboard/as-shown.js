@@ -4,10 +4,14 @@ import { SharedItem } from "../shared/shared-item.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords as words } from "../texts/conflict.js";
 
+/** @import { Path } from "../shared/api.js" */
+
 /**
+ * @template [Data=unknown]
  * @param {import("./context.js").Context} context
- * @param {{path: string, readPath?: string, isSame: (present: any) => boolean, changed: () => void, gone: () => void}} options
- * @returns {Promise<SharedItem | null>} null if it no longer matches the list; then the page said so, and shows the present state
+ * @param {{path: Path<Data>, readPath?: Path<Data>, isSame: (present: NoInfer<Data>) => boolean, changed: () => void,
+ *   gone: () => void}} options
+ * @returns {Promise<SharedItem<Data> | null>} null if it no longer matches the list; then the page said so, and shows the present state
  */
 export async function asShown(context, { path, readPath, isSame, changed, gone }) {
   const item = new SharedItem(context.exchange, path, readPath);

@@ -4,6 +4,7 @@ import { button, note, skeleton } from "../shared/controls.js";
 import { make, refill } from "../shared/dom.js";
 import { texts } from "../texts.js";
 
+/** @import { Path } from "../shared/api.js" */
 /** @import { Store } from "./store.js" */
 
 /** @param {string} label @param {import("../shared/dom.js").Child} value @param {string} [more] */
@@ -48,10 +49,11 @@ export function placeEach(host, cards) {
 
 /**
  * Shows the answer of a request, a loading state, or the error with a retry button.
+ * @template [Answer=unknown]
  * @param {Store} store
- * @param {string} path
+ * @param {Path<Answer>} path
  * @param {string} failure
- * @param {(value: any) => Node} show
+ * @param {(value: NoInfer<Answer>) => Node} show
  */
 export function loaded(store, path, failure, show) {
   const held = store.get(path);

@@ -7,6 +7,8 @@ import { hrefOf } from "./route.js";
 
 /** @import { Store } from "./store.js" */
 /** @import { Route } from "./route.js" */
+/** @import { Options, Path } from "../shared/api.js" */
+/** @import { Exchange } from "../shared/shared-item.js" */
 
 /**
  * @typedef {object} Context
@@ -21,10 +23,9 @@ import { hrefOf } from "./route.js";
  * @property {(parts: string[], query: Record<string, string | undefined | null>) => void} note the same without a history entry
  *   and without a call of `route`: for filters
  * @property {(text: string, back?: string) => void} title sets the title, and the address of the back link if there is one
- * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) =>
- *   Promise<any>} request calls the API; when signed out, the page
- *   shows the token prompt
- * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of the answer
+ * @property {<Answer = unknown>(path: Path<Answer>, options?: Options) => Promise<NoInfer<Answer>>} request calls the API; when signed out, the
+ *   page shows the token prompt
+ * @property {Exchange} exchange the same, with the version of the answer
  * @property {(text: string) => void} announce announces to screen readers
  */
 
@@ -55,10 +56,10 @@ export function contextOf({ route, store, frame, isLive, signal }) {
   };
 }
 
-/** @param {string} path @param {any} [options] */
+/** @template [Answer=unknown] @param {Path<Answer>} path @param {Options} [options] @returns {Promise<NoInfer<Answer>>} */
 export const guarded = async (path, options) => (await guardedExchange(path, options)).data;
 
-/** @param {string} path @param {any} [options] */
+/** @template [Answer=unknown] @param {Path<Answer>} path @param {Options} [options] @returns {Promise<{data: NoInfer<Answer>, etag: string}>} */
 async function guardedExchange(path, options) {
   try {
     return await exchange(path, options);
@@ -85,5 +86,5 @@ export function loadStyles(href) {
   return coming;
 }
 
-/** @type {Map<string, Promise<any>>} */
+/** @type {Map<string, Promise<undefined>>} */
 const loaded = new Map();

@@ -9,10 +9,11 @@ import { approvalsPath } from "./approvals-path.js";
 
 /** @import { Frame } from "./frame.js" */
 /** @import { Store } from "./store.js" */
-/** @import { Budget, Status } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
+/** @import { Budget, Status, UsageReport } from "../wire/api.js" */
 
-export const statusPath = "/api/status";
-export const budgetPath = "/api/usage?days=1";
+/** @type {Path<Status>} */ export const statusPath = "/api/status";
+/** @type {Path<UsageReport>} */ export const budgetPath = "/api/usage?days=1";
 
 /** @param {Frame} frame @param {Store} store */
 export function showFacts(frame, store) {

@@ -61,9 +61,9 @@ export class PanelHost {
     }
   }
 
-  /** @param {string} topic @param {any} data */
-  onEvent(topic, data) {
-    this.#open?.mounted.live?.(topic, data);
+  /** @param {import("./panels.js").LiveEvent} event */
+  onEvent(...event) {
+    this.#open?.mounted.live?.(...event);
   }
 
   /**

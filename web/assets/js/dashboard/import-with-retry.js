@@ -4,7 +4,16 @@
 /** The number of failed loads of each module. @type {Map<string, number>} */
 const failures = new Map();
 
-/** Loads the module `NAME.js` in this folder. @param {string} name @returns {Promise<any>} */
+/**
+ * What the modules have that are loaded on demand.
+ * @template {string} Name
+ * @typedef {Name extends "palette" ? typeof import("./palette.js") : {mount: import("./panels.js").Mount}} Loaded
+ */
+
+/**
+ * Loads the module `NAME.js` in this folder.
+ * @template {"palette" | `panels/${string}/index`} Name @param {Name} name @returns {Promise<Loaded<Name>>}
+ */
 export async function importWithRetry(name) {
   const failed = failures.get(name) ?? 0;
   try {

@@ -13,23 +13,28 @@ import { cronWords } from "./cron-words.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
-/** @import { Job } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
+/** @import { Job, JobList, JobRuns } from "../wire/api.js" */
 
-export const jobsPath = "/api/scheduler?limit=1000";
+/** @type {Path<JobList>} */ export const jobsPath = "/api/scheduler?limit=1000";
 
 /** Loads the jobs of all further pages. @param {Context} context @param {string | null | undefined} cursor */
 export async function furtherJobs(context, cursor) {
   const jobs = /** @type {Job[]} */ ([]);
   while (cursor) {
-    const page = await context.request(`${jobsPath}&cursor=${encodeURIComponent(cursor)}`);
+    /** @type {Path<JobList>} */ const path = `${jobsPath}&cursor=${encodeURIComponent(cursor)}`;
+    const page = await context.request(path);
     jobs.push(...page.jobs);
     cursor = page.next_cursor;
   }
   return jobs;
 }
 
-/** @param {string} id @param {string} [rest] */
-export const jobPath = (id, rest = "") => `/api/scheduler/jobs/${encodeURIComponent(id)}${rest}`;
+/** @param {string} id @returns {Path<Job>} */
+export const jobPath = (id) => `/api/scheduler/jobs/${encodeURIComponent(id)}`;
+
+/** @param {string} id @param {number} limit @returns {Path<JobRuns>} */
+export const jobRunsPath = (id, limit) => `${jobPath(id)}/runs?limit=${limit}`;
 
 /** @param {Job} job */
 export const whatWords = (job) => [job.sop_name && words.sop(job.sop_name), job.prompt].filter(Boolean).join(": ");
@@ -68,7 +73,7 @@ const wanted = (job) =>
  * @returns {MenuItem[]}
  */
 export function jobActions(context, job, { changed, gone }) {
-  const isSame = (/** @type {any} */ present) => wanted(present) === wanted(job);
+  const isSame = (/** @type {Job} */ present) => wanted(present) === wanted(job);
   const read = () =>
     asShown(context, { path: jobPath(job.job_id), isSame, changed, gone }).catch((problem) => {
       failed(problem);
@@ -88,7 +93,7 @@ export function jobActions(context, job, { changed, gone }) {
       label: words.run,
       icon: "play",
       press: () =>
-        void runAction(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed),
+        void runAction(() => context.request(`${jobPath(job.job_id)}/run`, { method: "POST" }), words.started, changed),
     },
   ];
   const pause = async (/** @type {boolean} */ enabled) => {

@@ -8,7 +8,7 @@ import { table } from "../components/table.js";
 import { live as words } from "../texts/live.js";
 
 /**
- * @template Row
+ * @template [Row=unknown]
  * @param {Parameters<typeof table<Row>>[0] & {signal: AbortSignal}} options
  */
 export function liveList({ signal, ...options }) {

@@ -4,6 +4,10 @@ import { socketAt } from "../shared/base.js";
 import { delayBefore } from "../shared/backoff.js";
 
 /** @import { Link } from "../shared/banner.js" */
+/** @import { DashboardFrame, DashboardRequest } from "../wire/frames.js" */
+/** @import { LiveEvent } from "./panels.js" */
+
+/** News, a change of the connection, or that the server declined it. @typedef {LiveEvent | [topic: "link", data: Link] | [topic: "refused", data: null]} Heard */
 
 export const topics = [
   "messages",
@@ -28,8 +32,7 @@ export class Live {
 
   /**
    * @param {string[]} topics
-   * @param {(topic: string, data: any) => void} onEvent also called with topic "link" when the connection changes, and with "refused"
-   *   when the server declined it
+   * @param {(...heard: Heard) => void} onEvent
    */
   constructor(topics, onEvent) {
     this.#topics = topics;
@@ -54,16 +57,17 @@ export class Live {
     const socket = new WebSocket(socketAt("/ws/dashboard"));
     this.#socket = socket;
     socket.onopen = () => {
-      socket.send(JSON.stringify({ channel: "subscribe", topics: this.#topics }));
+      this.#ask({ channel: "subscribe", topics: this.#topics });
       this.#tellSight();
       this.#change({ phase: "open" });
     };
     socket.onmessage = ({ data }) => {
       try {
+        /** @type {DashboardFrame} */
         const event = JSON.parse(data);
         if (typeof event.channel === "string") {
           this.#attempt = 0;
-          this.#onEvent(event.channel, event.data);
+          this.#onEvent(.../** @type {LiveEvent} */ ([event.channel, event.data]));
         }
       } catch {
         // An unreadable frame is ignored.
@@ -80,8 +84,12 @@ export class Live {
 
   /** Tells the server whether this page is in sight, so that it notifies devices only of what is not. */
   #tellSight() {
-    if (this.#socket?.readyState !== WebSocket.OPEN) return;
-    this.#socket.send(JSON.stringify({ channel: "visible", visible: document.visibilityState === "visible" }));
+    this.#ask({ channel: "visible", visible: document.visibilityState === "visible" });
+  }
+
+  /** @param {DashboardRequest} wish */
+  #ask(wish) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(wish));
   }
 
   /** @param {Link} link */

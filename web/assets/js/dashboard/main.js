@@ -97,10 +97,11 @@ function onEvent(store, frame, host, first) {
     host.refresh(!wasOpen);
     wasOpen = true;
   };
-  return (/** @type {string} */ topic, /** @type {any} */ data) => {
-    if (topic === "link") return linked(data);
+  return (/** @type {import("./live.js").Heard} */ ...heard) => {
+    if (heard[0] === "link") return linked(heard[1]);
     // Probably for want of a sign-in: the status tells, and leads there.
-    if (topic === "refused") return void store.load(statusPath);
+    if (heard[0] === "refused") return void store.load(statusPath);
+    const [topic, data] = heard;
     if (topic === "config") for (const path of everywhere) void store.load(path);
     if (topic === "approvals") {
       noteDecision(data);
@@ -111,7 +112,7 @@ function onEvent(store, frame, host, first) {
       for (const path of everywhere) store.soon(path);
       host.refresh();
     }
-    host.onEvent(topic, data);
+    host.onEvent(...heard);
   };
 }
 

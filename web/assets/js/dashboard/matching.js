@@ -1,7 +1,7 @@
 // Ranks entries by the search text: matches at the beginning of the text first, then of a word, then anywhere in the text.
 
 /**
- * @template T
+ * @template [T=unknown]
  * @param {T[]} entries @param {string} typed @param {(entry: T) => string} textOf
  * @returns {T[]}
  */

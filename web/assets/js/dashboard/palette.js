@@ -10,7 +10,6 @@ import { visible } from "../shared/visible.js";
 import { searchField } from "../components/form.js";
 import { handbookWords } from "../texts/handbook.js";
 import { shell } from "../texts/shell.js";
-import { texts } from "../texts.js";
 import { guarded } from "./context.js";
 import { statusPath } from "./facts.js";
 import { jumps } from "./jumps.js";
@@ -18,7 +17,8 @@ import { ranked } from "./matching.js";
 import { panels } from "./panels.js";
 import { hrefOf } from "./route.js";
 
-/** @import { Session } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
+/** @import { SessionList } from "../wire/api.js" */
 
 /** @typedef {{label: string, group: string, icon: string, more?: string, words?: string, run: () => void}} Entry */
 
@@ -200,8 +200,9 @@ function open(hash) {
 /** @param {string} text @returns {Promise<Entry[]>} */
 async function matchingSessions(text) {
   try {
-    const { sessions = [] } = await guarded(`/api/sessions?limit=8&q=${encodeURIComponent(text)}`);
-    return sessions.map((/** @type {Session} */ session) => ({
+    /** @type {Path<SessionList>} */ const path = `/api/sessions?limit=8&q=${encodeURIComponent(text)}`;
+    const { sessions = [] } = await guarded(path);
+    return sessions.map((session) => ({
       label: session.title || session.session_id,
       group: words.sessions,
       icon: "chat",

@@ -6,7 +6,14 @@
 
 import { shell } from "../texts/shell.js";
 
+/** @import { DashboardFrame } from "../wire/frames.js" */
 /** @import { Context } from "./context.js" */
+
+/**
+ * A topic of `/ws/dashboard` with its news. A function that takes both as rest parameters knows the news by the topic.
+ * @typedef {{[Frame in DashboardFrame as Frame["channel"]]: [topic: Frame["channel"], data: Frame["data"]]}} ByTopic
+ * @typedef {ByTopic[keyof ByTopic]} LiveEvent
+ */
 
 /**
  * The hooks of a mounted panel, all optional. `live` receives every event of `/ws/dashboard`. `refresh` is called when the
@@ -14,7 +21,7 @@ import { shell } from "../texts/shell.js";
  * because data requested before that is a moment old. `route` is called when only the rest of the address changed; without it, or
  * if it returns false, the panel is mounted again. `unmount` is called before the panel is removed; listeners on `context.signal`
  * end by themselves.
- * @typedef {{live?: (topic: string, data: any) => void, refresh?: (isNew?: boolean) => void,
+ * @typedef {{live?: (...event: LiveEvent) => void, refresh?: (isNew?: boolean) => void,
  *   route?: (parts: string[], query: URLSearchParams) => boolean | void, unmount?: () => void}} Mounted
  * @typedef {(root: HTMLElement, context: Context) => Mounted | void} Mount
  * @typedef {{id: string, label: string, icon: string, group: string, hasStyles?: boolean}} Panel

@@ -4,7 +4,7 @@ import { toast } from "../shared/toast.js";
 import { shell } from "../texts/shell.js";
 
 /**
- * @param {() => Promise<any>} action false as its result: the user has decided otherwise, and nothing happens
+ * @param {() => Promise<unknown>} action false as its result: the user has decided otherwise, and nothing happens
  * @param {string | (() => string)} done the text of the toast afterwards; no toast if empty
  * @param {() => void} then called on success
  */

@@ -14,10 +14,14 @@ import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
-/** @import { Session } from "../wire/api.js" */
+/** @import { Path } from "../shared/api.js" */
+/** @import { Conversation, Session } from "../wire/api.js" */
 
-/** @param {string} id */
+/** @param {string} id @returns {Path<Session>} */
 export const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`;
+
+/** @param {string} id @param {string} query @returns {Path<Conversation>} */
+export const conversationPath = (id, query) => `${pathOf(id)}?${query}`;
 
 /** @param {Session} session */
 export const titleOf = (session) => session.title || session.session_id || words.untitled;
@@ -38,10 +42,10 @@ export function sessionMenu(context, session, { changed, gone }) {
   const path = pathOf(session.session_id);
   const title = titleOf(session);
   const href = chatHref(session);
-  const isSame = (/** @type {any} */ present) =>
+  const isSame = (/** @type {Session} */ present) =>
     present.title === session.title && present.created_at === session.created_at;
   const read = (isExpected = isSame) =>
-    asShown(context, { path, readPath: `${path}?limit=1`, isSame: isExpected, changed, gone }).catch((problem) => {
+    asShown(context, { path, readPath: conversationPath(session.session_id, "limit=1"), isSame: isExpected, changed, gone }).catch((problem) => {
       failed(problem);
       return null;
     });

@@ -11,9 +11,10 @@ import { lookAgain } from "./look-again.js";
 /** @import { SharedItem, Change, Outcome } from "../shared/shared-item.js" */
 
 /**
- * @template Written
- * @param {{item: SharedItem, name: string, signal: AbortSignal, written: () => Written, write: (text: Written) => void,
- *   read: (value: any) => Written, asText: (text: Written) => string, isGone?: (present: any) => boolean, gone: () => void,
+ * @template {object} [Data=object]
+ * @template [Written=unknown]
+ * @param {{item: SharedItem<Data>, name: string, signal: AbortSignal, written: () => Written, write: (text: Written) => void,
+ *   read: (value: Data) => Written, asText: (text: Written) => string, isGone?: (present: Data) => boolean, gone: () => void,
  *   changedAt?: () => Promise<string>}} options
  *   `written` is what the fields say and `write` fills them; `read` takes the same out of an answer; `gone` is called when the
  *   user lets go of what was deleted; `changedAt` finds out when it was changed, if what stands there does not say
@@ -33,20 +34,20 @@ export function sharedForm({
   const notice = make("div", { class: "conflict-notice", role: "status" });
   const end = new AbortController();
   signal.addEventListener("abort", () => end.abort());
-  const text = (/** @type {any} */ value) => asText(read(value));
-  let base = text(item.value);
+  const text = (/** @type {Data} */ value) => asText(read(value));
+  let base = text(item.known);
   /** Whether it was deleted, and is saved as something new. */ let isNew = false;
 
-  /** What stands there now with the time of its change, if that is known; null if it was deleted. @param {any} present */
+  /** What stands there now with the time of its change, if that is known; null if it was deleted. @param {Data | null} present */
   const dated = async (present) => {
     if (!present || isGone(present)) return null;
     const at = await changedAt?.().catch(() => "");
     return at ? { ...present, updated_at: at } : present;
   };
-  const ask = async (/** @type {any} */ present) => {
+  const ask = async (/** @type {Data | null} */ present) => {
     const there = await dated(present);
     const mine = written();
-    const show = there && (() => compared({ base, theirs: text(there), mine: asText(mine) }));
+    const show = there ? () => compared({ base, theirs: text(there), mine: asText(mine) }) : undefined;
     const choice = await askWhatCounts({ name, present: there, show });
     if (choice === "theirs" && there) {
       write(read(there));
@@ -66,14 +67,14 @@ export function sharedForm({
     if (choice === "mine" && !there) isNew = true;
     return choice;
   };
-  const isSame = (/** @type {any} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
+  const isSame = (/** @type {Data} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
 
   /**
    * Reports the outcome, with a way to look at it before saving.
-   * @param {import("../shared/shared-item.js").Answer | null} answer
+   * @param {import("../shared/shared-item.js").Answer<Data> | null} answer
    */
   const say = async (answer) => {
-    const present = await dated(answer?.data);
+    const present = await dated(answer?.data ?? null);
     const look = button({
       label: words.look,
       look: "button-small",
@@ -105,8 +106,10 @@ export function sharedForm({
   }, end.signal);
 
   /**
-   * Saves it. @param {Change} change @param {() => Promise<any>} again saves it as something new, if it was deleted elsewhere
-   * @returns {Promise<Outcome>}
+   * Saves it.
+   * @template [Again=unknown]
+   * @param {Change} change @param {() => Promise<Again>} again saves it as something new, if it was deleted elsewhere
+   * @returns {Promise<Outcome<Data> | {outcome: "saved", data: Again}>}
    */
   const save = async (change, again) => {
     const sent = isNew

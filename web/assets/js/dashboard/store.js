@@ -3,7 +3,13 @@
 import { Problem, request } from "../shared/api.js";
 import { signInAgain } from "./denied.js";
 
-/** @typedef {{value: any, problem: Problem | null, at: number}} Held */
+/** @import { Path } from "../shared/api.js" */
+
+/**
+ * An answer; `value` is undefined if there was none yet.
+ * @template [Answer=unknown]
+ * @typedef {{value: Answer | undefined, problem: Problem | null, at: number}} Held
+ */
 
 /** The number of unwatched answers kept. */
 const MOST = 60;
@@ -18,9 +24,9 @@ export class Store extends EventTarget {
   #answered = new Map();
   #number = 0;
 
-  /** @param {string} path @returns {Held | undefined} */
+  /** @template [Answer=unknown] @param {Path<Answer>} path @returns {Held<Answer> | undefined} */
   get(path) {
-    return this.#held.get(path);
+    return /** @type {Held<Answer> | undefined} */ (this.#held.get(path));
   }
 
   /** Requests a path now. @param {string} path @param {boolean} [isAgain] after a sign-in */
@@ -28,7 +34,7 @@ export class Store extends EventTarget {
     const before = this.#held.get(path);
     this.#number += 1;
     const number = this.#number;
-    let held;
+    /** @type {Held} */ let held;
     try {
       held = { value: await request(path), problem: null, at: Date.now() };
       // An unchanged answer keeps its identity, so that views need not update.

@@ -31,7 +31,11 @@ export function sumsByDay(rows, today, days) {
   return sums;
 }
 
-/** The day with the highest value. @template {Record<string, any>} T @param {T[]} sums @param {keyof T} measure */
+/**
+ * The day with the highest value.
+ * @template {string} Measure @template {Record<Measure, number>} T
+ * @param {T[]} sums @param {Measure} measure
+ */
 export function most(sums, measure) {
   return sums.reduce((best, sum) => (sum[measure] > best[measure] ? sum : best), sums[0]);
 }
@@ -49,7 +53,7 @@ const daysBefore = (day, days) => new Date(Date.parse(`${day}T00:00:00Z`) - days
 
 /**
  * The rows of the last days, `today` included, and those of as many days before them.
- * @template {{day: string}} Row
+ * @template {{day: string}} [Row={day: string}]
  * @param {Row[]} rows @param {string} today @param {number} days
  */
 export function spansOf(rows, today, days) {

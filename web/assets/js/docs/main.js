@@ -8,6 +8,11 @@ import { handbookWords } from "../texts/handbook.js";
 import { operationView } from "./operation.js";
 import { grouped } from "./schema.js";
 
+/** @import { Path } from "../shared/api.js" */
+/** @import { Document } from "./schema.js" */
+
+/** @type {Path<Document>} */ const documentPath = "/openapi.json";
+
 document.title = words.title;
 const list = make("div", { class: "docs-list" });
 const side = make("nav", { class: "docs-side", "aria-label": words.groups });
@@ -46,7 +51,7 @@ document.body.append(
 const idOf = (tag) => `group-${tag.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
 
 async function load() {
-  const description = await request("/openapi.json");
+  const description = await request(documentPath);
   const groups = [...grouped(description)].map(([tag, entries]) => ({
     tag,
     entries: entries.map((entry) => ({

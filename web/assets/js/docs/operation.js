@@ -6,12 +6,14 @@ import { make, fill } from "../shared/dom.js";
 import { docsWords as words } from "../texts/docs.js";
 import { address, example, resolved, typeOf } from "./schema.js";
 
+/** @import { Document, Entry, Operation, Parameter, Schema } from "./schema.js" */
+
 /** The maximum number of characters shown of an answer. */
 const MOST = 200_000;
 
 /**
- * @param {Record<string, any>} document
- * @param {{method: string, path: string, operation: Record<string, any>}} entry
+ * @param {Document} document
+ * @param {Entry} entry
  */
 export function operationView(document, { method, path, operation }) {
   const body = make("div", { class: "docs-body" });
@@ -35,13 +37,13 @@ export function operationView(document, { method, path, operation }) {
 }
 
 /**
- * @param {Record<string, any>} document
+ * @param {Document} document
  * @param {string} method
  * @param {string} path
- * @param {Record<string, any>} operation
+ * @param {Operation} operation
  */
 function form(document, method, path, operation) {
-  const parameters = /** @type {any[]} */ (operation.parameters ?? []);
+  const parameters = operation.parameters ?? [];
   const bodySchema = operation.requestBody?.content?.["application/json"]?.schema;
   /** @type {Map<string, HTMLInputElement | HTMLSelectElement>} */
   const inputs = new Map();
@@ -126,7 +128,7 @@ export function curlOf({ method, url, body, isSigned, headers }) {
   return lines.join(" \\\n  ");
 }
 
-/** @param {any} parameter @param {string} id */
+/** @param {Parameter} parameter @param {string} id */
 function control(parameter, id) {
   const words = parameter.schema?.enum;
   if (!words) return make("input", { class: "input", id, required: parameter.required, autocomplete: "off" });
@@ -135,11 +137,11 @@ function control(parameter, id) {
     "select",
     { class: "input", id },
     ...none,
-    ...words.map((/** @type {string} */ word) => make("option", { value: word }, word)),
+    ...words.map((word) => make("option", { value: word }, word)),
   );
 }
 
-/** @param {Record<string, any>} document @param {Record<string, any>} schema */
+/** @param {Document} document @param {Schema | undefined} schema */
 function fieldsOf(document, schema) {
   const own = resolved(document, schema);
   const lines = Object.entries(own.properties ?? {}).map(([name, field]) => {
@@ -193,14 +195,14 @@ function pretty(text) {
   }
 }
 
-/** @param {Record<string, any>} operation */
+/** @param {Operation} operation */
 function answers(operation) {
-  const rows = Object.entries(/** @type {Record<string, any>} */ (operation.responses ?? {})).map(
+  const rows = Object.entries(operation.responses ?? {}).map(
     ([status, response]) => {
       const [media, content] = Object.entries(response.content ?? {})[0] ?? ["", undefined];
       const type =
         media === "application/json" || media === "application/problem+json"
-          ? typeOf(/** @type {any} */ (content).schema)
+          ? typeOf(content?.schema)
           : media;
       return make("tr", {}, make("td", {}, status), make("td", {}, response.description), make("td", {}, type));
     },

@@ -2,30 +2,44 @@
 
 import { docsWords } from "../texts/docs.js";
 
-/** @typedef {Record<string, any>} Schema */
+/**
+ * The parts of an OpenAPI document that the page reads.
+ * @typedef {{$ref?: string, type?: string | string[], format?: string, enum?: string[], anyOf?: Schema[], oneOf?: Schema[], items?: Schema,
+ *   minimum?: number, maximum?: number, properties?: Record<string, Schema>, required?: string[]}} Schema
+ * @typedef {Record<string, {schema?: Schema}>} Content by media type
+ * @typedef {{name: string, in: string, required?: boolean, schema?: Schema}} Parameter
+ * @typedef {{operationId: string, summary: string, tags?: string[], security?: unknown[], parameters?: Parameter[],
+ *   requestBody?: {content?: Content}, responses?: Record<string, {description: string, content?: Content}>}} Operation
+ * @typedef {{paths?: Record<string, Record<string, Operation>>, components?: {schemas?: Record<string, Schema>}}} Document
+ * @typedef {{method: string, path: string, operation: Operation}} Entry
+ */
 
 /**
  * Resolves a reference to a schema.
- * @param {Schema} document
- * @param {Schema} schema
+ * @param {Document} document
+ * @param {Schema | undefined} schema
  * @returns {Schema}
  */
 export function resolved(document, schema) {
   const reference = schema?.$ref;
   if (typeof reference !== "string") return schema ?? {};
   const steps = reference.replace(/^#\//, "").split("/");
-  return steps.reduce((part, step) => part?.[step], document) ?? {};
+  const found = steps.reduce(
+    (/** @type {unknown} */ part, step) => /** @type {Record<string, unknown> | undefined} */ (part)?.[step],
+    document,
+  );
+  return found ?? {};
 }
 
 /**
  * Describes a value in one line.
- * @param {Schema} schema
+ * @param {Schema | undefined} schema
  * @returns {string}
  */
 export function typeOf(schema) {
   const { types } = docsWords;
   if (!schema) return types.anything;
-  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.$ref) return schema.$ref.split("/").pop() ?? "";
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices) return choices.map(typeOf).join(types.or);
   if (schema.enum) return schema.enum.join(" | ");
@@ -39,10 +53,10 @@ export function typeOf(schema) {
 
 /**
  * An example value with required fields only, so that it can be sent with little editing.
- * @param {Schema} document
- * @param {Schema} schema
+ * @param {Document} document
+ * @param {Schema | undefined} schema
  * @param {number} [depth]
- * @returns {any}
+ * @returns {unknown}
  */
 export function example(document, schema, depth = 0) {
   const own = resolved(document, schema);
@@ -52,7 +66,7 @@ export function example(document, schema, depth = 0) {
   if (own.enum) return own.enum[0];
   const type = Array.isArray(own.type) ? own.type[0] : own.type;
   if (type === "object") {
-    const required = /** @type {string[]} */ (own.required ?? []);
+    const required = own.required ?? [];
     return Object.fromEntries(required.map((name) => [name, example(document, own.properties?.[name], depth + 1)]));
   }
   if (type === "array") return [];
@@ -63,16 +77,17 @@ export function example(document, schema, depth = 0) {
 
 /**
  * Groups the operations by tag, in document order.
- * @param {Schema} document
- * @returns {Map<string, {method: string, path: string, operation: Schema}[]>}
+ * @param {Document} document
  */
 export function grouped(document) {
+  /** @type {Map<string, Entry[]>} */
   const groups = new Map();
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
-    for (const [method, operation] of Object.entries(/** @type {Schema} */ (methods))) {
+    for (const [method, operation] of Object.entries(methods)) {
       const tag = operation.tags?.[0] ?? docsWords.otherTag;
-      if (!groups.has(tag)) groups.set(tag, []);
-      groups.get(tag).push({ method, path, operation });
+      const entries = groups.get(tag) ?? [];
+      groups.set(tag, entries);
+      entries.push({ method, path, operation });
     }
   }
   return groups;

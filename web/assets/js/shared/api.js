@@ -6,10 +6,23 @@ import { learn } from "./clock.js";
 import { takeEarly } from "./early.js";
 import { language } from "./language.js";
 
+/** @import { ConfigEdited, Conversation, Session, Problem as WireProblem } from "../wire/api.js" */
+
+/**
+ * A path that knows the type of its answer, as its declaration says: a constant of the type `Path<Status>`, a function that returns
+ * a `Path<Session>`. What any other string answers is unknown. Of a path that answers a change with something else than itself, only
+ * reading is typed.
+ * @template [Answer=unknown]
+ * @typedef {string & {readonly answer?: Answer}} Path
+ *
+ * What the server may say about why it refused; `current` is what stands there now, `change` what the change would have been.
+ * @typedef {Partial<WireProblem> & {current?: unknown, change?: ConfigEdited, keys?: string[]}} Refusal
+ */
+
 /** Why a request failed. `status` 0 means that there was no answer. */
 export class Problem extends Error {
   /** The errors by field of the request. @type {{field: string, message: string}[]} */ errors = [];
-  /** What else the server says. @type {any} */ document = null;
+  /** What else the server says, if it is JSON. @type {Refusal | null} */ document = null;
   /** The version of what stands there now, if the answer names it. */ etag = "";
 
   /** @param {number} status @param {string} message @param {string} [code] @param {string} [retryAfter] */
@@ -26,12 +39,17 @@ export class Problem extends Error {
  * @typedef {{method?: string, body?: unknown, file?: Blob, headers?: Record<string, string>, signal?: AbortSignal}} Options
  */
 
-/** Sends a request to the server, and returns its JSON. @param {string} path @param {Options} [options] @returns {Promise<any>} */
+/**
+ * Sends a request to the server, and returns its JSON.
+ * @template [Answer=unknown]
+ * @param {Path<Answer>} path @param {Options} [options] @returns {Promise<NoInfer<Answer>>}
+ */
 export const request = async (path, options) => (await exchange(path, options)).data;
 
 /**
  * The same, with the version of the answer.
- * @param {string} path @param {Options} [options] @returns {Promise<{data: any, etag: string}>}
+ * @template [Answer=unknown]
+ * @param {Path<Answer>} path @param {Options} [options] @returns {Promise<{data: NoInfer<Answer>, etag: string}>}
  */
 export async function exchange(path, { method = "GET", body, file, headers: more, signal } = {}) {
   /** @type {Record<string, string>} */
@@ -50,29 +68,43 @@ export async function exchange(path, { method = "GET", body, file, headers: more
   const text = await response.text();
   const data = parse(text);
   const etag = response.headers.get("ETag") ?? "";
-  if (response.ok) return { data: data ?? {}, etag };
-  const message = sentenceOf(data);
-  const problem = new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
-  if (Array.isArray(data?.errors)) problem.errors = data.errors;
-  problem.document = data;
+  if (response.ok) return { data: /** @type {Answer} */ (data ?? {}), etag };
+  const refusal = /** @type {Refusal | null} */ (data);
+  const message = sentenceOf(refusal);
+  const problem = new Problem(response.status, message, refusal?.code, response.headers.get("Retry-After") ?? "");
+  if (Array.isArray(refusal?.errors)) problem.errors = refusal.errors;
+  problem.document = refusal;
   problem.etag = etag;
   throw problem;
 }
 
 /**
  * What went wrong: in English by the server, in another language by the page, which knows the most frequent reasons.
- * @param {any} data
+ * @param {Refusal | null} data
  * @returns {string}
  */
 function sentenceOf(data) {
-  const own = texts.problems[data?.code];
+  const own = texts.problems[data?.code ?? ""];
   return (language !== "en" && own) || data?.detail || own || data?.title || texts.error.server;
 }
 
-/** @param {string} name */
+/** @param {string} name @returns {Path<Session>} */
 export const sessionPath = (name) => `/api/sessions/${encodeURIComponent(`webchat:${name}`)}`;
 
-/** @param {string} text */
+/**
+ * A conversation of the web chat with those of its messages that the query asks for.
+ * @param {string} name @param {Record<string, string | number>} query @returns {Path<Conversation>}
+ */
+export const conversationPath = (name, query) =>
+  `${sessionPath(name)}?${new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))}`;
+
+/**
+ * The same, with an answer that says nothing if there is no such conversation.
+ * @param {string} name @param {Record<string, string | number>} query @returns {Path<Partial<Conversation>>}
+ */
+export const optionalPath = (name, query) => conversationPath(name, { ...query, optional: "true" });
+
+/** @param {string} text @returns {unknown} */
 function parse(text) {
   try {
     return text ? JSON.parse(text) : null;

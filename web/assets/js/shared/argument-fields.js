@@ -18,7 +18,7 @@ export function argumentFields(input) {
     make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box),
   );
   const read = () => {
-    /** @type {Record<string, any>} */
+    /** @type {Record<string, unknown>} */
     const changed = {};
     for (const { name, isText, box } of fields) {
       if (isText) {

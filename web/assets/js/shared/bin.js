@@ -10,7 +10,8 @@ import { timeElement } from "./time.js";
 import { toast } from "./toast.js";
 import { visible, visibleText } from "./visible.js";
 
-/** @import { Bin, BinnedSession } from "../wire/api.js" */
+/** @import { Bin, BinnedSession, SessionDone } from "../wire/api.js" */
+/** @import { Path } from "./api.js" */
 
 /** How long a deletion can be undone from the message about it. */
 const undoMs = 30000;
@@ -18,13 +19,18 @@ const undoMs = 30000;
 /** How many conversations of the bin are read at a time. */
 const pageSize = 50;
 
-/** @param {string} id */
-const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`;
+/** @param {string} id @returns {Path<SessionDone>} */
+const restorePath = (id) => `/api/sessions/${encodeURIComponent(id)}/restore`;
+
+const binPath = "/api/sessions/bin";
+
+/** @param {number} limit @param {string} cursor @returns {Path<Bin>} */
+const pageOf = (limit, cursor) => `${binPath}?limit=${limit}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
 
 /** How many days a deleted conversation stays; 0 if there is no bin. */
 async function keepDays() {
   try {
-    return /** @type {Bin} */ (await request("/api/sessions/bin?limit=1")).keep_days;
+    return (await request(pageOf(1, ""))).keep_days;
   } catch {
     return 0;
   }
@@ -71,7 +77,7 @@ export function sayDeleted(ids, how, after = () => {}) {
     const restored = new Map();
     for (const id of ids)
       try {
-        restored.set(id, (await request(`${pathOf(id)}/restore`, { method: "POST" })).session_id);
+        restored.set(id, (await request(restorePath(id), { method: "POST" })).session_id);
       } catch (problem) {
         toast(words.failed(/** @type {Error} */ (problem).message));
       }
@@ -111,8 +117,7 @@ class BinDialog {
   /** @param {string} [cursor] */
   async load(cursor = "") {
     try {
-      const from = cursor ? `&cursor=${encodeURIComponent(cursor)}` : "";
-      const page = /** @type {Bin} */ (await request(`/api/sessions/bin?limit=${pageSize}${from}`));
+      const page = await request(pageOf(pageSize, cursor));
       if (!cursor) fill(this.#list);
       this.#list.append(...page.sessions.map((session) => this.#row(session)));
       this.#lead.textContent = words.lead(page.keep_days);
@@ -140,7 +145,7 @@ class BinDialog {
   /** @param {BinnedSession} session */
   #row(session) {
     const title = session.title?.trim() || words.untitled;
-    const path = `/api/sessions/bin/${session.bin_id}`;
+    const path = `${binPath}/${session.bin_id}`;
     const row = make(
       "li",
       { class: "bin-row" },
@@ -195,7 +200,7 @@ class BinDialog {
     });
     if (!isSure) return;
     try {
-      await request("/api/sessions/bin", { method: "DELETE" });
+      await request(binPath, { method: "DELETE" });
       toast(words.emptied);
     } catch (problem) {
       toast(words.failed(/** @type {Error} */ (problem).message));

@@ -12,14 +12,16 @@ import { visible } from "./visible.js";
 
 let count = 0;
 
-/** When the present version was made, in words. @param {any} present */
+/** When the present version was made, in words, if it says so. @param {object | null} present */
 export function changedWhen(present) {
-  const at = present?.updated_at ?? present?.modified_at;
+  const { updated_at: updated, modified_at: modified } =
+    /** @type {{updated_at?: string | null, modified_at?: string | null}} */ (present ?? {});
+  const at = updated ?? modified;
   return at ? ago(at) : words.meanwhile;
 }
 
 /**
- * @param {{name: string, present: any, show?: () => Node[], title?: string, text?: string, mine?: string, theirs?:
+ * @param {{name: string, present: object | null, show?: () => Node[], title?: string, text?: string, mine?: string, theirs?:
  *   string, stay?: string}} options
  *   `present` is null if it was deleted; `show` makes what is compared, when that is asked for; without words for `stay` there is
  *   no button for it

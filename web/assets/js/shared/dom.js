@@ -3,12 +3,18 @@
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
+ * What a new element has: `data` by name, `on` the listeners by event, and attributes.
+ * @typedef {{class?: string | false | null, data?: Record<string, string | number | boolean | undefined>,
+ *   on?: Record<string, (event: Event) => unknown>, value?: string | number | null, [attribute: string]: unknown}} Properties
+ */
+
+/**
  * Creates an element. Properties are set as attributes, except `class`, `data` (an object), `on` (listeners) and
  * booleans, which are present or absent. Fields follow the direction of what is written in them.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Record<string, any>} [properties]
+ * @param {Properties} [properties]
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -16,14 +22,14 @@ export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   // What is written in a field is read from the side on which its first letter belongs.
   if (tag === "textarea" || tag === "input") element.setAttribute("dir", "auto");
-  for (const [name, value] of Object.entries(properties)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name === "class") element.className = value;
-    else if (name === "data") Object.assign(element.dataset, value);
-    else if (name === "on") listen(element, value);
-    else if (name === "value") /** @type {any} */ (element).value = value;
-    else element.setAttribute(name, value === true ? "" : String(value));
-  }
+  const { class: look, data, on, value, ...attributes } = properties;
+  if (look || look === "") element.className = look;
+  if (data) Object.assign(element.dataset, data);
+  if (on) listen(element, on);
+  for (const [name, said] of Object.entries(attributes))
+    if (said !== undefined && said !== null && said !== false) element.setAttribute(name, said === true ? "" : String(said));
+  // A property, and the last: what a field takes depends on its attributes.
+  if (value !== undefined && value !== null) Object.assign(element, { value });
   element.append(...present(children));
   return element;
 }
@@ -91,7 +97,7 @@ function present(children) {
   return kept;
 }
 
-/** @param {Element} element @param {Record<string, EventListener>} listeners */
+/** @param {Element} element @param {Record<string, (event: Event) => unknown>} listeners */
 function listen(element, listeners) {
   for (const [event, listener] of Object.entries(listeners)) element.addEventListener(event, listener);
 }

@@ -2,8 +2,7 @@
 
 /** @param {string} path @returns {Promise<Response> | undefined} */
 export function takeEarly(path) {
-  /** @type {Map<string, Promise<Response>> | undefined} */
-  const asked = /** @type {any} */ (globalThis).aethonEarlyAnswers;
+  const asked = /** @type {{aethonEarlyAnswers?: Map<string, Promise<Response>>}} */ (globalThis).aethonEarlyAnswers;
   const answer = asked?.get(path);
   asked?.delete(path);
   return answer;

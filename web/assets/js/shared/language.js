@@ -17,7 +17,7 @@ export const locale = (globalThis.navigator?.languages ?? []).find((tag) => tag.
 
 /**
  * The texts of a catalogue in the language of the page.
- * @template T
+ * @template [T=unknown]
  * @param {string} name the name of the catalogue's file; with a second catalogue in it, followed by a point and its name
  * @param {T} english
  * @returns {T}
@@ -37,9 +37,10 @@ async function load(wanted, page) {
   }
 }
 
-/** @param {any} english @param {any} other @returns {any} */
+/** @param {unknown} english @param {unknown} other @returns {unknown} */
 function merged(english, other) {
   if (other === undefined) return english;
-  if (typeof english !== "object" || Array.isArray(english)) return other;
-  return Object.fromEntries(Object.entries(english).map(([key, text]) => [key, merged(text, other[key])]));
+  if (typeof english !== "object" || english === null || Array.isArray(english)) return other;
+  const words = /** @type {Words} */ (other);
+  return Object.fromEntries(Object.entries(english).map(([key, text]) => [key, merged(text, words[key])]));
 }

@@ -10,7 +10,7 @@ import { fill, make } from "./dom.js";
 
 let lists = 0;
 
-/** @template {Option} Item */
+/** @template {Option} [Item=Option] */
 export class OptionList {
   element;
   #field;

@@ -3,4 +3,4 @@
 
 /** @returns {Promise<void>} */
 export const pause = () =>
-  /** @type {any} */ (globalThis).scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));
+  /** @type {{scheduler?: {yield?: () => Promise<void>}}} */ (globalThis).scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));

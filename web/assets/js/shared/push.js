@@ -5,8 +5,12 @@ import { request } from "./api.js";
 import { install } from "./installed.js";
 import { recall, remember } from "./storage.js";
 
+/** @import { PushKey } from "../wire/api.js" */
+/** @import { Path } from "./api.js" */
+
 const key = "aethon.push";
 const path = "/api/push/subscriptions";
+/** @type {Path<PushKey>} */ const keyPath = "/api/push/key";
 
 /** Whether this device is notified by the server. */
 export const isPushed = () => recall(key) === "on";
@@ -15,7 +19,7 @@ export const isPushed = () => recall(key) === "on";
 export async function subscribe() {
   const push = (await install())?.pushManager;
   if (!push) return false;
-  const { key: wanted } = await request("/api/push/key");
+  const { key: wanted } = await request(keyPath);
   let subscription = await push.getSubscription();
   // One that was made for another home, or for a key that was lost, receives nothing.
   if (subscription && text(subscription.options.applicationServerKey) !== wanted) {

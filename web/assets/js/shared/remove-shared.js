@@ -7,12 +7,13 @@ import { askWhatCounts } from "./conflict.js";
 /** @import { SharedItem } from "./shared-item.js" */
 
 /**
- * @param {SharedItem} item @param {{name: string, isSame: (present: any) => boolean, query?: string}} options `isSame`: whether
- *   what stands there is what the user saw
+ * @template {object} [Data=object]
+ * @param {SharedItem<Data>} item @param {{name: string, isSame: (present: Data) => boolean, query?: string}} options `isSame`:
+ *   whether what stands there is what the user saw
  * @returns {Promise<boolean>} whether it is gone
  */
 export async function removeShared(item, { name, isSame, query = "" }) {
-  const ask = async (/** @type {any} */ present) => {
+  const ask = async (/** @type {Data | null} */ present) => {
     if (!present) return /** @type {const} */ ("theirs");
     return askWhatCounts({
       name,

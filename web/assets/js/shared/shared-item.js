@@ -3,54 +3,82 @@
 
 import { Problem } from "./api.js";
 
+/** @import { Path } from "./api.js" */
+
 /**
- * @typedef {{data: any, etag: string}} Answer
  * @typedef {{method?: string, body?: unknown, headers?: Record<string, string>, query?: string}} Change
- * @typedef {(path: string, options?: Change) => Promise<Answer>} Exchange
+ * @typedef {<Data = unknown>(path: Path<Data>, options?: Change) => Promise<Answer<Data>>} Exchange
  * @typedef {"mine" | "theirs" | "stay"} Choice
- * @typedef {{isSame: (present: any) => boolean, ask: (present: any) => Promise<Choice>}} Judges `isSame`: whether what stands
- *   there now has nothing that this change would overwrite unseen; `ask` is called if it has, with null if it was deleted
- * @typedef {{outcome: "saved" | Choice, data: any}} Outcome
+ */
+
+/**
+ * @template [Data=unknown]
+ * @typedef {{data: Data, etag: string}} Answer
+ */
+
+/**
+ * `isSame`: whether what stands there now has nothing that this change would overwrite unseen; `ask` is called if it has, with null
+ * if it was deleted.
+ * @template [Data=unknown]
+ * @typedef {{isSame: (present: Data) => boolean, ask: (present: Data | null) => Promise<Choice>}} Judges
+ */
+
+/**
+ * What became of a change: what it made, or what was deleted. If it was not saved, `data` is what stands there now, or null.
+ * @template [Data=unknown]
+ * @typedef {{outcome: "saved", data: Data} | {outcome: Choice, data: Data | null}} Outcome
  */
 
 /** How often a change is sent again unasked, when only what it does not touch has changed. */
 const MOST = 4;
 
+/** @template [Data=unknown] */
 export class SharedItem {
   #exchange;
   #path;
   #readPath;
   #etag = "";
   #isNew = false;
-  /** The value last read. @type {any} */ value = null;
+  /** The value last read; null if there is none. @type {Data | null} */ value = null;
 
-  /** @param {Exchange} exchange @param {string} path @param {string} [readPath] where it is read, if that is another address */
+  /** @param {Exchange} exchange @param {Path<Data>} path @param {Path<Data>} [readPath] where it is read, if that is another address */
   constructor(exchange, path, readPath = path) {
     this.#exchange = exchange;
     this.#path = path;
     this.#readPath = readPath;
   }
 
-  /** Reads it. */
-  async read() {
-    this.take(await this.#exchange(this.#readPath));
+  /** The value last read, for who has read it. @returns {Data} */
+  get known() {
+    if (this.value === null) throw new TypeError("nothing was read yet");
     return this.value;
   }
 
-  /** Records an answer as the state last read. @param {Answer} answer */
+  /** Reads it. */
+  async read() {
+    const answer = await this.#exchange(this.#readPath);
+    this.take(answer);
+    return answer.data;
+  }
+
+  /** Records an answer as the state last read. @param {Answer<Data>} answer */
   take({ data, etag }) {
+    this.#hold(data, etag);
+  }
+
+  /** @param {Data | null} data @param {string} etag */
+  #hold(data, etag) {
     this.value = data;
     this.#etag = etag;
-    this.#isNew = false;
+    this.#isNew = data === null;
   }
 
   /** Records that there is no item: sending must then not replace one. */
   takeNone() {
-    this.take({ data: null, etag: "" });
-    this.#isNew = true;
+    this.#hold(null, "");
   }
 
-  /** Reads it again without recording the answer as read; null if it is gone. @returns {Promise<Answer | null>} */
+  /** Reads it again without recording the answer as read; null if it is gone. @returns {Promise<Answer<Data> | null>} */
   async peek() {
     try {
       return await this.#exchange(this.#readPath);
@@ -60,7 +88,7 @@ export class SharedItem {
     }
   }
 
-  /** Whether an answer is another version than the one last read. @param {Answer} answer */
+  /** Whether an answer is another version than the one last read. @param {Answer<Data>} answer */
   isOther({ data, etag }) {
     return etag && this.#etag ? etag !== this.#etag : JSON.stringify(data) !== JSON.stringify(this.value);
   }
@@ -68,16 +96,19 @@ export class SharedItem {
   /**
    * Sends a change of the item last read. If it was changed elsewhere, asks which version counts; nothing is overwritten
    * unasked.
-   * @param {Change} change @param {Judges} judges @returns {Promise<Outcome>}
+   * @param {Change} change @param {Judges<Data>} judges @returns {Promise<Outcome<Data>>}
    */
   async send({ query = "", ...change }, { isSame, ask }) {
     for (let round = 0; ;) {
       try {
         /** @type {Record<string, string>} */
         const match = this.#etag ? { "If-Match": this.#etag } : this.#isNew ? { "If-None-Match": "*" } : {};
-        const answer = await this.#exchange(this.#path + query, { ...change, headers: { ...change.headers, ...match } });
-        this.take(answer);
-        return { outcome: "saved", data: answer.data };
+        /** @type {Path<Data>} */
+        const path = this.#path + query;
+        const answer = await this.#exchange(path, { ...change, headers: { ...change.headers, ...match } });
+        // A deletion answers with something else.
+        if (change.method !== "DELETE") this.take(answer);
+        return { outcome: "saved", data: this.known };
       } catch (problem) {
         const present = await this.#presently(problem);
         if (!present) throw problem;
@@ -90,19 +121,19 @@ export class SharedItem {
         }
         const choice = await ask(data);
         if (choice === "stay") return { outcome: choice, data };
-        if (data) this.take(present);
+        if (data) this.#hold(data, etag);
         if (choice === "theirs" || !data) return { outcome: choice, data };
       }
     }
   }
 
-  /** What stands there now, if that is why the change was refused. @param {unknown} problem @returns {Promise<Answer | null>} */
+  /** What stands there now, if that is why the change was refused. @param {unknown} problem @returns {Promise<Answer<Data | null> | null>} */
   async #presently(problem) {
     if (!(problem instanceof Problem)) return null;
     if (problem.status === 404) return { data: null, etag: "" };
     if (problem.status !== 412 && problem.code !== "changed_elsewhere") return null;
     const { current } = problem.document ?? {};
-    if (current && problem.etag) return { data: current, etag: problem.etag };
+    if (current && problem.etag) return { data: /** @type {Data} */ (current), etag: problem.etag };
     return (await this.peek()) ?? { data: null, etag: "" };
   }
 }

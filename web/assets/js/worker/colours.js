@@ -2,6 +2,7 @@
 // receives a language and a text, reports when it begins, and returns the pieces with their scopes; null if the text needs no
 // highlighting.
 
+/** @import { Piece as Found } from "../../vendor/highlight/core.min.js" */
 import library from "../../vendor/highlight/core.min.js";
 
 /** The maximum number of elements; more would cost the page more than highlighting is worth. */
@@ -9,7 +10,11 @@ const mostPieces = 20000;
 /** @type {Set<string>} */
 const loaded = new Set();
 
-/** @typedef {string | [string, ...any[]]} Piece a text, or a scope with its content */
+/**
+ * A text, or a scope with its content.
+ * @typedef {string | Scoped} Piece
+ * @typedef {[string, ...Piece[]]} Scoped
+ */
 
 addEventListener("message", async ({ data: { id, language, text } }) => {
   /** @type {Piece[] | null} */
@@ -28,13 +33,14 @@ addEventListener("message", async ({ data: { id, language, text } }) => {
   postMessage({ id, pieces });
 });
 
-/** @param {any} root @returns {Piece[] | null} */
+/** @param {Found | undefined} root @returns {Piece[] | null} */
 function piecesOf(root) {
   let count = 0;
-  const read = (/** @type {any} */ piece) => {
+  /** @param {Found} piece @returns {Piece} */
+  const read = (piece) => {
     count += 1;
     if (count > mostPieces) throw new RangeError("too many pieces");
     return typeof piece === "string" ? piece : [piece.scope ?? "", ...piece.children.map(read)];
   };
-  return root ? root.children.map(read) : null;
+  return root && typeof root !== "string" ? root.children.map(read) : null;
 }

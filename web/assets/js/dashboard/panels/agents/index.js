@@ -16,7 +16,8 @@ import { exactTime } from "../../exact-time.js";
 import { byWork } from "./by-work.js";
 import { workSection } from "./work.js";
 
-/** @import { AgentActivity, AgentStanding } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { AgentActivity, AgentList, AgentStanding } from "../../../wire/api.js" */
 
 /**
  * @typedef {{agent_id: string, name: string, role: string, session_id: string, kind: string, parent: string | null,
@@ -26,7 +27,7 @@ import { workSection } from "./work.js";
  *   cached_tokens: number, cost_usd: number}} Run
  */
 
-const path = "/api/agents?limit=500";
+/** @type {Path<AgentList>} */ const path = "/api/agents?limit=500";
 const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({
   idle: ["", ""],
   thinking: ["accent", "spark"],
@@ -82,7 +83,7 @@ export function mount(root, context) {
   context.signal.addEventListener("abort", () => clearInterval(timer));
   return {
     refresh: () => (answers.soon(), work.soon()),
-    live: (topic) => topic === "agents" && (answers.soon(), work.soon()),
+    live: (...[topic]) => topic === "agents" && (answers.soon(), work.soon()),
     route: (parts) => past.open(parts[0] ?? ""),
   };
 }
@@ -243,7 +244,7 @@ function history(wanted, context) {
       agent.value = name;
       change({ agent: name });
     },
-    show: (/** @type {any[]} */ next, /** @type {AgentStanding[]} */ standing) => {
+    show: (/** @type {Run[]} */ next, /** @type {AgentStanding[]} */ standing) => {
       const first = runs.length === 0;
       runs = next.map((run) => ({ ...run, tools: run.tools ?? [], task: run.task ?? "" }));
       const names = [...new Set([...standing.map(({ name }) => name), ...runs.map(({ name }) => name)])];

@@ -13,6 +13,7 @@ import { workWords as words } from "../../../texts/work.js";
 import { runAction } from "../../run-action.js";
 import { exactTime } from "../../exact-time.js";
 
+/** @import { Path } from "../../../shared/api.js" */
 /** @import { WorkList } from "../../../wire/api.js" */
 
 /**
@@ -22,7 +23,7 @@ import { exactTime } from "../../exact-time.js";
  *   cost_usd: number, seconds: number, created_at: string, updated_at: string, receipt: string | null, wish: string | null}} Work
  */
 
-const path = "/api/work?limit=200";
+/** @type {Path<WorkList>} */ const path = "/api/work?limit=200";
 
 /** How often open work is reloaded, because no event reports that a request was carried out or that work has ended. */
 const againMs = 3000;

@@ -21,14 +21,15 @@ import { approvalsPath } from "../../approvals-path.js";
 import { approvalList, denyAll, hasKept, keptQuestions } from "../../approvals.js";
 import { exactTime } from "../../exact-time.js";
 
-/** @import { AuditEntry, Grant } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Audit, Grant } from "../../../wire/api.js" */
 
 /**
  * @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id:
  *   string | null, turn: string | null, key: string}} Row
  */
 
-const auditPath = "/api/audit?limit=1000";
+/** @type {Path<Audit>} */ const auditPath = "/api/audit?limit=1000";
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -64,7 +65,7 @@ export function mount(root, context) {
       waiting.soon();
       past.soon();
     },
-    live: (topic) => {
+    live: (...[topic]) => {
       if (topic !== "approvals") return;
       waiting.soon();
       past.soon();
@@ -183,7 +184,7 @@ function pastDecisions(context) {
     failure: words.pastFailed,
     show: ({ audit = [] }) => {
       const seen = new Map();
-      rows = audit.map((/** @type {AuditEntry} */ entry) => {
+      rows = audit.map((entry) => {
         const base = `${entry.at} ${entry.action} ${entry.subject} ${entry.turn}`;
         seen.set(base, (seen.get(base) ?? 0) + 1);
         return { ...entry, key: `${base} ${seen.get(base)}` };

@@ -23,12 +23,15 @@ import { signInPhone } from "./sign-in-phone.js";
 
 /** @import { Context } from "../../context.js" */
 /** @import { Mount } from "../../panels.js" */
-/** @import { Pairings, SignIns } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Channel, Channels, Delivery, Outbox, Pairing, PairingCode, Pairings, SignIn, SignIns } from "../../../wire/api.js" */
 
-const channelsPath = "/api/channels";
-const outboxPath = "/api/outbox?limit=200";
-const pairingsPath = "/api/pairings";
-const signInsPath = "/api/sign-ins";
+/** @type {Path<Channels>} */ const channelsPath = "/api/channels";
+/** @type {Path<Outbox>} */ const outboxPath = "/api/outbox?limit=200";
+/** @type {Path<Pairings>} */ const pairingsPath = "/api/pairings";
+/** @type {Path<SignIns>} */ const signInsPath = "/api/sign-ins";
+/** Where a code is made for somebody to pair. @type {Path<PairingCode>} */ const codePath = `${pairingsPath}`;
+/** @type {Path<Pairing>} */ const approvePath = `${pairingsPath}/approve`;
 
 /** Channels without pairing. */
 const withoutPairing = new Set(["webchat", "email"]);
@@ -66,8 +69,8 @@ export function mount(root, context) {
   const timer = setInterval(() => !document.hidden && context.isLive() && refresh(), 15000);
   return {
     refresh,
-    live: (topic, data) => {
-      if (topic === "telemetry" && (data?.type === "channel" || data?.type === "delivery")) refresh();
+    live: (...[topic, data]) => {
+      if (topic === "telemetry" && (data.type === "channel" || data.type === "delivery")) refresh();
     },
     route: (parts) => (show(parts[0]), true),
     unmount: () => {
@@ -102,7 +105,7 @@ function channels(context) {
   const { columns } = words;
   const list = table({
     label: words.title,
-    key: (/** @type {any} */ row) => row.name,
+    key: (/** @type {Channel} */ row) => row.name,
     columns: [
       {
         id: "name",
@@ -169,7 +172,7 @@ function channels(context) {
   };
 }
 
-/** @param {Context} context @param {any} row */
+/** @param {Context} context @param {Channel} row */
 function channelAction(context, row) {
   if (!row.enabled)
     return (
@@ -195,7 +198,7 @@ async function invite(context, channel) {
   let code = "";
   await runAction(
     async () => {
-      code = (await context.request(pairingsPath, { method: "POST", body: { channel } })).code;
+      code = (await context.request(codePath, { method: "POST", body: { channel } })).code;
     },
     "",
     () => {
@@ -215,7 +218,7 @@ function deliveries(context) {
   const { columns } = words;
   const list = table({
     label: words.deliveries,
-    key: (/** @type {any} */ row) => row.id,
+    key: (/** @type {Delivery} */ row) => row.id,
     columns: [
       {
         id: "what",
@@ -279,7 +282,7 @@ function deliveries(context) {
   };
 }
 
-/** @param {Context} context @param {any} row */
+/** @param {Context} context @param {Delivery} row */
 function deliveryActions(context, row) {
   const path = `/api/outbox/${encodeURIComponent(row.id)}`;
   const changed = () => {
@@ -309,7 +312,7 @@ function people(context) {
   const { columns } = words;
   const list = table({
     label: words.people,
-    key: (/** @type {any} */ row) => `${row.channel} ${row.sender}`,
+    key: (/** @type {Pairing} */ row) => `${row.channel} ${row.sender}`,
     columns: [
       {
         id: "sender",
@@ -346,7 +349,7 @@ async function approve(context) {
     value: "",
     draft: "pairing-code:",
     send: async (text) => {
-      const { sender, channel } = await context.request(`${pairingsPath}/approve`, {
+      const { sender, channel } = await context.request(approvePath, {
         method: "POST",
         body: { code: text },
       });
@@ -358,7 +361,7 @@ async function approve(context) {
   context.store.soon(pairingsPath);
 }
 
-/** @param {Context} context @param {any} row */
+/** @param {Context} context @param {Pairing} row */
 async function forget(context, row) {
   const [sender, channel] = [visibleText(row.sender), nameOf(row.channel)];
   if (
@@ -378,7 +381,7 @@ function signIns(context) {
   const { columns } = words;
   const list = table({
     label: words.signIns,
-    key: (/** @type {any} */ row) => row.id,
+    key: (/** @type {SignIn} */ row) => row.id,
     columns: [
       {
         id: "address",
@@ -409,7 +412,7 @@ function signIns(context) {
   return { element: make("section", {}, sectionHead(words.signIns, phone), view.element), soon: view.soon };
 }
 
-/** @param {Context} context @param {any} row */
+/** @param {Context} context @param {SignIn} row */
 async function end(context, row) {
   if (
     !(await confirmDialog({ title: words.endTitle, text: words.endBody(visibleText(row.address)), action: words.end }))

@@ -17,11 +17,15 @@ import { confirmWithToken } from "../config/confirm.js";
 
 /** @import { Context } from "../../context.js" */
 /** @import { ChannelCheck, ChannelSetUp, ChannelTested } from "../../../wire/api.js" */
-/** @import { Problem } from "../../../shared/api.js" */
+/** @import { Path, Problem } from "../../../shared/api.js" */
 /** @import { SetupField } from "../../../texts/channel-setup.js" */
 
 /** @param {string} name */
 const pathOf = (name) => `/api/channels/${encodeURIComponent(name)}`;
+/** @param {string} name @returns {Path<ChannelTested>} */
+const testPath = (name) => `${pathOf(name)}/test`;
+/** @param {string} name @returns {Path<ChannelSetUp>} */
+const setupPath = (name) => `${pathOf(name)}/setup`;
 
 /** Whether this page knows how to set up a channel. @param {string} name */
 export const canSetUp = (name) => Object.hasOwn(words.guides, name);
@@ -65,7 +69,7 @@ export function openSetup(context, name, { invite, changed, closed }) {
   const test = async () => {
     fill(outcome, make("p", { class: "field-hint" }, words.trying));
     const tested = /** @type {ChannelTested} */ (
-      await context.request(`${pathOf(name)}/test`, { method: "POST", body: { settings: settings() } })
+      await context.request(testPath(name), { method: "POST", body: { settings: settings() } })
     );
     fill(outcome, ...checkList(tested.ok, tested.checks));
     return tested;
@@ -116,7 +120,7 @@ export function openSetup(context, name, { invite, changed, closed }) {
       keys: [`channels.${name}.enabled`],
       describe: () => words.confirm,
       send: async (headers) => {
-        made.done = await context.request(`${pathOf(name)}/setup`, {
+        made.done = await context.request(setupPath(name), {
           method: "POST",
           body: { settings: settings(), allowed: allowed() },
           headers,
@@ -253,7 +257,7 @@ export async function testChannel(context, name) {
   });
   close.focus();
   try {
-    const { ok, checks } = await context.request(`${pathOf(name)}/test`, { method: "POST", body: {} });
+    const { ok, checks } = await context.request(testPath(name), { method: "POST", body: {} });
     fill(body, ...checkList(ok, checks));
   } catch (fault) {
     fill(body, note({ text: /** @type {Error} */ (fault).message, tone: "bad", icon: "alert" }));

@@ -10,16 +10,21 @@ import { runAction } from "../../run-action.js";
 
 /** @import { Context } from "../../context.js" */
 
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { SignInCode } from "../../../wire/api.js" */
+
+/** @type {Path<SignInCode>} */ const codesPath = "/api/sign-in-codes";
+
 /** The light border that readers need, in modules. */
 const border = 4;
 
 /** @param {Context} context */
 export async function signInPhone(context) {
   const address = new URL(at("/"), location.href).href;
-  let made = { url: "", qr: /** @type {string[]} */ ([]) };
+  let made = /** @type {Pick<SignInCode, "url" | "qr">} */ ({ url: "", qr: [] });
   await runAction(
     async () => {
-      made = await context.request("/api/sign-in-codes", { method: "POST", body: { address } });
+      made = await context.request(codesPath, { method: "POST", body: { address } });
     },
     "",
     () => {

@@ -21,13 +21,16 @@ import { coalesce } from "../../coalesce.js";
 /** The minimum interval between announcements. */
 const calmMs = 5000;
 /** The requests when the panel opens; some routes may be missing in a build. */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { AgentList, Approvals, Channels, JobList, SessionList, Status } from "../../../wire/api.js" */
+
 const questions = {
-  status: "/api/status",
-  channels: "/api/channels",
-  agents: "/api/agents",
-  approvals: "/api/approvals",
-  sessions: "/api/sessions?limit=100",
-  scheduler: "/api/scheduler?limit=1000",
+  status: /** @type {Path<Status>} */ ("/api/status"),
+  channels: /** @type {Path<Channels>} */ ("/api/channels"),
+  agents: /** @type {Path<AgentList>} */ ("/api/agents"),
+  approvals: /** @type {Path<Approvals>} */ ("/api/approvals"),
+  sessions: /** @type {Path<SessionList>} */ ("/api/sessions?limit=100"),
+  scheduler: /** @type {Path<JobList>} */ ("/api/scheduler?limit=1000"),
 };
 
 /** @type {import("../../panels.js").Mount} */
@@ -91,13 +94,16 @@ export function mount(root, context) {
   };
 
   const ask = async () => {
-    const answers = await Promise.all(
-      Object.entries(questions).map(async ([name, path]) => [name, await answer(context, path)]),
-    );
+    const [status, channels, agents, approvals, sessions, scheduler] = await Promise.all([
+      answer(context, questions.status),
+      answer(context, questions.channels),
+      answer(context, questions.agents),
+      answer(context, questions.approvals),
+      answer(context, questions.sessions),
+      answer(context, questions.scheduler),
+    ]);
     if (context.signal.aborted) return;
-    /** @type {Record<string, any>} */
-    const { status, channels, agents, approvals, sessions, scheduler } = Object.fromEntries(answers);
-    const problem = [status, approvals, sessions].find((found) => found instanceof Problem);
+    const problem = [status, approvals, sessions].find(({ problem: found }) => found)?.problem;
     fill(
       failure,
       problem &&
@@ -111,12 +117,12 @@ export function mount(root, context) {
     if (problem) return;
     office.prime(
       {
-        channels: channels?.channels ?? status?.channels,
-        agents: agents?.active,
-        specialists: agents?.agents ?? agents?.standing,
-        approvals: approvals?.approvals,
-        sessions: sessions?.sessions,
-        scheduler: scheduler?.jobs,
+        channels: channels.data?.channels ?? status.data?.channels,
+        agents: agents.data?.active,
+        specialists: agents.data?.agents,
+        approvals: approvals.data?.approvals,
+        sessions: sessions.data?.sessions,
+        scheduler: scheduler.data?.jobs,
       },
       Date.now(),
     );
@@ -136,23 +142,26 @@ export function mount(root, context) {
   const soon = coalesce(context, 80, show);
   return {
     refresh: () => void ask(),
-    live: (topic, data) => {
-      office.onEvent(topic, data, Date.now());
+    live: (...event) => {
+      const [topic] = event;
+      office.onEvent(...event, Date.now());
       if (topic !== "logs" && topic !== "usage") soon();
     },
   };
 }
 
 /**
- * Returns the answer or the problem, or nothing if this build lacks the route.
+ * Returns the answer or the problem, or neither if this build lacks the route.
+ * @template [Data=unknown]
  * @param {import("../../context.js").Context} context
- * @param {string} path
+ * @param {Path<Data>} path
+ * @returns {Promise<{data?: Data, problem?: Error}>}
  */
 async function answer(context, path) {
   try {
-    return await context.request(path);
+    return { data: await context.request(path) };
   } catch (problem) {
-    return problem instanceof Problem && problem.status === 404 ? undefined : problem;
+    return problem instanceof Problem && problem.status === 404 ? {} : { problem: /** @type {Error} */ (problem) };
   }
 }
 

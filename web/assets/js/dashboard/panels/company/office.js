@@ -4,6 +4,9 @@
 import { placeOfTool } from "./floor.js";
 
 /** @import { Place } from "./floor.js" */
+/** @import { LiveEvent } from "../../panels.js" */
+/** @import { AgentActivity, AgentStanding, Approval, Block, Channel, Job, Session } from "../../../wire/api.js" */
+/** @import { AgentNews, ApprovalNews, JobNews, MessageNews, SessionNews, TelemetryNews } from "../../../wire/frames.js" */
 
 /**
  * A piece of work: one conversation that an agent is answering.
@@ -52,28 +55,30 @@ export class Office {
 
   /**
    * Sets the initial state from the API's answers when the panel opens, without animating anything.
-   * @param {{channels?: any, agents?: any, approvals?: any, sessions?: any, specialists?: any, scheduler?: any}} found @param {number} now
+   * @param {{channels?: (Channel | string)[], agents?: AgentActivity[], approvals?: Approval[], sessions?: Session[],
+   *   specialists?: AgentStanding[], scheduler?: Job[]}} found a route may be missing
+   * @param {number} now
    */
   prime({ channels, agents, approvals, sessions, specialists, scheduler }, now) {
     for (const channel of listOf(channels)) {
-      const name = String(channel?.name ?? channel);
-      if (channel?.enabled === false) this.channels.delete(name);
-      else this.#channel(name, String(channel?.state ?? "running"), Date.parse(channel?.last_inbound) || 0);
+      if (typeof channel === "string") this.#channel(channel, "running");
+      else if (channel.enabled === false) this.channels.delete(channel.name);
+      else this.#channel(channel.name, channel.state ?? "running", Date.parse(channel.last_inbound ?? "") || 0);
     }
-    for (const one of listOf(specialists)) if (!isMain(one)) this.#agent(String(one?.name ?? ""), { role: one?.role });
+    for (const one of listOf(specialists)) if (!isMain(one)) this.#agent(one.name, { role: one.role });
     if (agents) this.#active(listOf(agents), now);
     else if (sessions) this.#busy(listOf(sessions), now);
     if (approvals)
       for (const agent of this.agents.values()) for (const work of agent.works.values()) work.asked.clear();
     for (const approval of listOf(approvals))
-      this.#asked({ ...approval, state: "open" }, Date.parse(approval?.created_at) || now);
-    this.job = listOf(scheduler).find((job) => job?.last_status === "running")?.job_id ?? "";
+      this.#asked({ ...approval, state: "open" }, Date.parse(approval.created_at) || now);
+    this.job = listOf(scheduler).find((job) => job.last_status === "running")?.job_id ?? "";
     this.happenings = [];
     this.#unanswered.clear();
   }
 
-  /** @param {string} topic @param {any} data @param {number} now */
-  onEvent(topic, data, now) {
+  /** @param {[...event: LiveEvent, now: number]} told */
+  onEvent(...[topic, data, now]) {
     if (!data || typeof data !== "object") return;
     if (topic === "sessions") this.#turn(data, now);
     if (topic === "messages") this.#message(data, now);
@@ -116,7 +121,7 @@ export class Office {
     return this.agents.get(this.#owners.get(session) ?? mainId) ?? this.#main();
   }
 
-  /** @param {any} data @param {number} now */
+  /** @param {SessionNews} news @param {number} now */
   #turn({ session_id: session, change, turn, end }, now) {
     const agent = this.#of(session);
     if (change === "turn_started") {
@@ -127,12 +132,12 @@ export class Office {
       const was = agent.works.delete(session);
       this.#owners.delete(session);
       this.#unanswered.delete(session);
-      if (endings.has(end)) agent.fault = { at: now, why: end };
+      if (end && endings.has(end)) agent.fault = { at: now, why: end };
       if (was) agent.lastAt = now;
     }
   }
 
-  /** @param {any} data @param {number} now */
+  /** @param {MessageNews} news @param {number} now */
   #message({ session_id: session, message }, now) {
     const blocks = listOf(message?.content);
     const agent = this.#of(session);
@@ -167,7 +172,7 @@ export class Office {
     this.#tell({ kind: "leaves", channel, agent: agent.id });
   }
 
-  /** @param {Agent} agent @param {Work | undefined} work @param {any} block @param {string} session @param {number} now */
+  /** @param {Agent} agent @param {Work | undefined} work @param {Block} block @param {string} session @param {number} now */
   #call(agent, work, { id, name }, session, now) {
     const tool = String(name ?? "");
     agent.lastTool = tool;
@@ -179,7 +184,7 @@ export class Office {
     agent.moment = momentOf(now, session, tool, {});
   }
 
-  /** @param {Agent} agent @param {Work | undefined} work @param {any} block @param {string} session @param {number} now */
+  /** @param {Agent} agent @param {Work | undefined} work @param {Block} block @param {string} session @param {number} now */
   #result(agent, work, block, session, now) {
     const tool = String(block.name ?? "");
     if (block.is_error || block.denied) agent.moment = momentOf(now, session, tool, { isBad: true });
@@ -189,7 +194,7 @@ export class Office {
     work.state = work.tool ? "tool" : "thinking";
   }
 
-  /** @param {any} data @param {number} now */
+  /** @param {ApprovalNews} data @param {number} now */
   #asked(data, now) {
     if (data.state !== "open") {
       for (const agent of this.agents.values())
@@ -205,9 +210,10 @@ export class Office {
 
   /**
    * An event of the topic `agents`: what one agent does in one session now.
-   * @param {any} data @param {number} now
+   * @param {AgentNews} data @param {number} now
    */
   #working(data, now) {
+    if ("sop_run" in data) return;
     const session = String(data.session_id ?? "");
     const agent = this.#agent(isMain(data) ? mainId : String(data.name ?? ""), { role: data.role });
     if (!session || !this.agents.has(agent.id)) return;
@@ -243,15 +249,15 @@ export class Office {
     agent.moment = momentOf(now, session, tool, {});
   }
 
-  /** Applies the API's list of active agents. @param {any[]} active @param {number} now */
+  /** Applies the API's list of active agents. @param {AgentActivity[]} active @param {number} now */
   #active(active, now) {
     for (const agent of this.agents.values()) agent.works.clear();
     for (const one of active) this.#working(one, now);
   }
 
-  /** @param {any[]} sessions @param {number} now */
+  /** @param {Session[]} sessions @param {number} now */
   #busy(sessions, now) {
-    const busy = new Set(sessions.filter((session) => session?.busy).map((session) => session.session_id));
+    const busy = new Set(sessions.filter((session) => session.busy).map((session) => session.session_id));
     const { works } = this.#main();
     for (const session of works.keys()) if (!busy.has(session)) works.delete(session);
     for (const session of busy) if (!works.has(session)) works.set(session, workOf(session, now, {}));
@@ -272,7 +278,7 @@ export class Office {
     for (const old of this.#owners.keys()) if (this.#owners.size > most.owners) this.#owners.delete(old);
   }
 
-  /** @param {any} data */
+  /** @param {JobNews} news */
   #job({ job_id: job, change }) {
     if (change === "run_started") {
       this.job = String(job);
@@ -281,12 +287,12 @@ export class Office {
     if (change === "run_ended" && this.job === job) this.job = "";
   }
 
-  /** Shows a delivery of a channel at its door. @param {any} data @param {number} now */
+  /** Shows a delivery of a channel at its door. @param {TelemetryNews} data @param {number} now */
   #measured(data, now) {
     const [type, name, state] = [
       String(data.type ?? ""),
       String(data.name ?? ""),
-      String(data.status ?? data.state ?? ""),
+      String(data.status ?? ""),
     ];
     if (/^channel/.test(type) && name) this.#channel(name, state || "running");
     const door = this.channels.get(name);
@@ -301,14 +307,14 @@ export class Office {
     this.channels.set(name, { name, state, at: Math.max(at, there?.at ?? 0) });
   }
 
-  /** @param {string} id @param {{name?: string, role?: any, isMain?: boolean}} more @returns {Agent} */
+  /** @param {string} id @param {{name?: string, role?: string, isMain?: boolean}} more @returns {Agent} */
   #agent(id, { name = id, role, isMain: main = false }) {
     let agent = this.agents.get(id);
     if (!agent) {
       agent = { id, name, role: "", isMain: main, works: new Map(), fault: null, moment: null, lastTool: "", lastAt: 0 };
       if (this.agents.size < most.agents && id) this.agents.set(id, agent);
     }
-    if (role) agent.role = String(role);
+    if (role) agent.role = role;
     return agent;
   }
 
@@ -391,8 +397,11 @@ const workOf = (session, now, { turn = "", task = "" }) => ({
 /** The channel of a session: `telegram:42` came by telegram. @param {unknown} session */
 export const channelOf = (session) => String(session ?? "").split(":")[0] || "webchat";
 
-/** @param {any} one */
-const isMain = (one) => one?.name === mainId;
+/** @param {{name: string}} one */
+const isMain = (one) => one.name === mainId;
 
-/** @param {any} found @returns {any[]} */
+/**
+ * A list that may be missing, or something else in what an odd program sends.
+ * @template [Item=unknown] @param {Item[] | undefined} found
+ */
 const listOf = (found) => (Array.isArray(found) ? found : []);

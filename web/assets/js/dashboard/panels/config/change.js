@@ -2,10 +2,16 @@
 // only while it is still true.
 
 import { Problem } from "../../../shared/api.js";
+import { valueAt } from "./model.js";
+
+/** @import { ConfigEdited } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
 
 /**
- * @typedef {{value: unknown, edited: any, refusal: Problem | null, present: any}} Reviewed `present`: the key's present value
- * @typedef {{kept: any, fresh: Reviewed | null}} Saved `kept` is null if the review is not true any more; `fresh` is true then
+ * @typedef {{value: unknown, edited: ConfigEdited, refusal: Problem | null, present: unknown}} Reviewed `present`: the key's present
+ *   value
+ * @typedef {{kept: ConfigEdited, fresh: null} | {kept: null, fresh: Reviewed}} Saved `kept` is null if the review is not true any more;
+ *   `fresh` is true then
  */
 
 /** How often it is looked at again while others change the file. */
@@ -65,7 +71,8 @@ export class ConfigChange {
   #send(value, isDry, headers) {
     /** @type {Record<string, string>} */
     const match = this.#etag ? { "If-Match": this.#etag } : {};
-    return this.#context.exchange(`/api/config${isDry ? "?dry_run=true" : ""}`, {
+    /** @type {Path<ConfigEdited>} */ const path = `/api/config${isDry ? "?dry_run=true" : ""}`;
+    return this.#context.exchange(path, {
       method: "PATCH",
       body: { [this.#key]: value },
       headers: { ...headers, ...match },
@@ -82,6 +89,3 @@ const changedLines = (diff) =>
     .split("\n")
     .filter((line) => /^[+-](?![+-]{2} )/.test(line))
     .join("\n");
-
-/** @param {any} dump @param {string} key */
-export const valueAt = (dump, key) => key.split(".").reduce((value, name) => value?.[name], dump);

@@ -42,7 +42,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
   const draft = draftFor({ item: keyDraft(entry.key), host, controls: { value: asked.control } });
   watchUnsaved(host, () => !isSaved && asked.control.value !== before, draft.drop);
 
-  /** Says that the key was changed elsewhere, if it was. @param {any} present */
+  /** Says that the key was changed elsewhere, if it was. @param {unknown} present */
   const say = (present) => {
     if (isSaving || JSON.stringify(present ?? null) === JSON.stringify(known ?? null)) return;
     known = present;
@@ -64,7 +64,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send, isKept: false }),
   );
 
-  /** Puts the other value into the field; the typed text can be restored. @param {any} present */
+  /** Puts the other value into the field; the typed text can be restored. @param {unknown} present */
   const takeTheirs = (present) => {
     const typed = asked.control.value;
     const put = (/** @type {string} */ value) => {
@@ -96,7 +96,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     ];
     const choice = await askWhatCounts({
       name: entry.key,
-      present: fresh.present ?? {},
+      present: {},
       show: compare,
       text: words.notTrue(entry.key, visibleText(text(fresh.present))),
     });
@@ -124,7 +124,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
         if (sent.fresh) return await conflict(sent.fresh);
         isSaved = true;
         draft.drop();
-        toast(sent.kept.needs_restart?.length > 0 ? words.savedRestart : words.saved);
+        toast(sent.kept.needs_restart.length > 0 ? words.savedRestart : words.saved);
         done();
       } catch (fault) {
         isSaving = false;
@@ -137,10 +137,10 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     const says = [
       guard,
       isForTerminal && codeBox(terminalCommand(entry, value), words.terminalCommand),
-      edited.overridden?.length > 0 && note({ text: words.overridden, tone: "warn", icon: "alert" }),
-      edited.needs_restart?.length > 0 && note({ text: words.restart, icon: "info" }),
-      edited.taken_over?.length > 0 && note({ text: words.atOnce, icon: "check" }),
-      ...(edited.warnings ?? []).map((/** @type {string} */ warning) =>
+      edited.overridden.length > 0 && note({ text: words.overridden, tone: "warn", icon: "alert" }),
+      edited.needs_restart.length > 0 && note({ text: words.restart, icon: "info" }),
+      edited.taken_over.length > 0 && note({ text: words.atOnce, icon: "check" }),
+      ...edited.warnings.map((warning) =>
         note({ text: warning, tone: "warn", icon: "alert" }),
       ),
     ];
@@ -172,7 +172,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     if (!reviewed.refusal) return change.save(reviewed, {});
     let sent = /** @type {import("./change.js").Saved | null} */ (null);
     await confirmWithToken({
-      keys: reviewed.refusal.document.keys,
+      keys: reviewed.refusal.document?.keys ?? [],
       describe,
       send: async (headers) => (sent = await change.save(reviewed, headers)),
     });

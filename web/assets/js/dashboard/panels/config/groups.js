@@ -12,7 +12,7 @@ import { valueText } from "./value.js";
 
 /**
  * Sections by group, in the order of the groups; those that belong to none come last.
- * @template {{name: string}} Section
+ * @template {{name: string}} [Section={name: string}]
  * @param {Section[]} sections @returns {{label: string, sections: Section[]}[]}
  */
 export function grouped(sections) {

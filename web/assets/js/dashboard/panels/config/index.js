@@ -16,9 +16,13 @@ import { valueText } from "./value.js";
 import { budgetPath, statusPath } from "../../facts.js";
 import { hrefOf, isSame } from "../../route.js";
 
-const dumpPath = "/api/config";
-const schemaPath = "/api/config/schema";
-const originsPath = "/api/config/origins";
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { ConfigKeys } from "../../../wire/api.js" */
+/** @import { Shape } from "./model.js" */
+
+/** @type {Path<Record<string, unknown>>} */ const dumpPath = "/api/config";
+/** @type {Path<Shape>} */ const schemaPath = "/api/config/schema";
+/** @type {Path<ConfigKeys>} */ const originsPath = "/api/config/origins";
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -39,7 +43,7 @@ export function mount(root, context) {
   const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
   // Once the values are there, retries the other requests that failed.
   const catchUp = () =>
-    [schemaPath, originsPath]
+    /** @type {string[]} */ ([schemaPath, originsPath])
       .filter((path) => context.store.get(path)?.problem)
       .forEach((path) => context.store.soon(path));
   const tellLost = () => {
@@ -142,7 +146,7 @@ export function mount(root, context) {
   drawer.open(context.parts[0]);
   return {
     refresh,
-    live: (topic) => topic === "config" && refresh(),
+    live: (...[topic]) => topic === "config" && refresh(),
     route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true),
     unmount: drawer.close,
   };

@@ -1,18 +1,33 @@
 // The configuration as a list of keys, each with its value, its default, and its description in the schema.
 
-/**
- * @typedef {{key: string, section: string, value: any, fallback: any, description: string, kind: string, allowed: string[],
- *   least: number | null, most: number | null, isSecret: boolean, isChanged: boolean, isTextList: boolean, origin?: Origin}} Entry
- * @typedef {{key: string, source: string, place: string, secret: boolean, needs_restart: boolean}} Origin
- */
+/** @import { ConfigKey } from "../../../wire/api.js" */
 
 /**
- * @param {any} dump @param {any} schema @param {Origin[]} [origins] the origin of each value, if known
+ * @typedef {{key: string, section: string, value: unknown, fallback: unknown, description: string, kind: string, allowed: string[],
+ *   least: number | null, most: number | null, isSecret: boolean, isChanged: boolean, isTextList: boolean, origin?: Origin}} Entry
+ * @typedef {Pick<ConfigKey, "key" | "source" | "place" | "secret" | "needs_restart">} Origin
+ *
+ * What the page reads of the schema.
+ * @typedef {{$ref?: string, $defs?: Record<string, Shape>, properties?: Record<string, Shape>, default?: unknown, type?: string | string[],
+ *   description?: string, enum?: string[], minimum?: number, exclusiveMinimum?: number, maximum?: number, writeOnly?: boolean,
+ *   items?: Shape}} Shape
+ */
+
+/** A table of the configuration by its keys; anything else has none. @param {unknown} value */
+const tableOf = (value) =>
+  typeof value === "object" && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
+
+/** The value at a key. @param {unknown} dump @param {string} key */
+export const valueAt = (dump, key) =>
+  key.split(".").reduce((/** @type {unknown} */ value, name) => tableOf(value)[name], dump);
+
+/**
+ * @param {unknown} dump @param {Shape} schema @param {Origin[]} [origins] the origin of each value, if known
  * @returns {Entry[]}
  */
 export function configEntries(dump, schema, origins = []) {
   /** @type {Entry[]} */ const entries = [];
-  walk(entries, [], dump ?? {}, resolve(schema, schema), schema, undefined);
+  walk(entries, [], dump, resolve(schema, schema), schema, undefined);
   const byKey = new Map(origins.map((origin) => [origin.key, origin]));
   return entries.map((entry) => {
     const origin = byKey.get(entry.key);
@@ -22,25 +37,25 @@ export function configEntries(dump, schema, origins = []) {
   });
 }
 
-/** @param {any} part @param {any} root */
+/** @param {Shape | undefined} part @param {Shape} root @returns {Shape} */
 function resolve(part, root) {
   const name = /^#\/\$defs\/(.+)$/.exec(part?.$ref ?? "")?.[1];
   return name ? { ...root.$defs?.[name], ...part } : (part ?? {});
 }
 
-/** @param {Entry[]} entries @param {string[]} path @param {any} value @param {any} shape @param {any} root @param {any} fallback */
+/** @param {Entry[]} entries @param {string[]} path @param {unknown} value @param {Shape} shape @param {Shape} root @param {unknown} fallback */
 function walk(entries, path, value, shape, root, fallback) {
   const properties = shape.properties ?? {};
-  for (const name of [...new Set([...Object.keys(properties), ...Object.keys(value ?? {})])].sort()) {
+  for (const name of [...new Set([...Object.keys(properties), ...Object.keys(tableOf(value))])].sort()) {
     const below = resolve(properties[name], root);
-    const usual = below.default !== undefined ? below.default : fallback?.[name];
-    const here = value?.[name];
+    const usual = below.default !== undefined ? below.default : tableOf(fallback)[name];
+    const here = tableOf(value)[name];
     if (below.properties) walk(entries, [...path, name], here, below, root, usual);
     else entries.push(leaf([...path, name], here, below, usual));
   }
 }
 
-/** @param {string[]} path @param {any} value @param {any} shape @param {any} fallback @returns {Entry} */
+/** @param {string[]} path @param {unknown} value @param {Shape} shape @param {unknown} fallback @returns {Entry} */
 function leaf(path, value, shape, fallback) {
   const kinds = [shape.type ?? []].flat().filter((kind) => kind !== "null");
   return {
@@ -68,7 +83,7 @@ export function sectionsOf(entries) {
     .sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/** A value in the syntax of config.toml. @param {any} value @returns {string} */
+/** A value in the syntax of config.toml. @param {unknown} value @returns {string} */
 export function asToml(value) {
   if (value === null || value === undefined) return '""';
   if (Array.isArray(value)) return `[${value.map(asToml).join(", ")}]`;
@@ -82,7 +97,7 @@ export function asToml(value) {
 /** A value as its field shows it. @param {Entry} entry @returns {string} */
 export function fieldText({ value, kind, isTextList }) {
   if (value === null || value === undefined) return "";
-  if (kind === "array" && isTextList) return value.join("\n");
+  if (kind === "array" && isTextList && Array.isArray(value)) return value.join("\n");
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 

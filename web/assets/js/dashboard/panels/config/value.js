@@ -10,7 +10,7 @@ export function valueText(entry) {
   return text(entry.value);
 }
 
-/** @param {any} value */
+/** @param {unknown} value */
 export function text(value) {
   if (value === null || value === undefined) return words.unset;
   if (

@@ -11,9 +11,10 @@ import { ranked } from "../../matching.js";
 import { hrefOf } from "../../route.js";
 import { instances } from "./instances.js";
 
-/** @import { Feature } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Feature, Features } from "../../../wire/api.js" */
 
-const path = "/api/features";
+/** @type {Path<Features>} */ const path = "/api/features";
 const order = ["degraded", "on", "off", "unavailable"];
 
 /** @type {import("../../panels.js").Mount} */

@@ -7,9 +7,10 @@ import { timeElement } from "../../../shared/time.js";
 import { visible } from "../../../shared/visible.js";
 import { instanceWords as words } from "../../../texts/instances.js";
 
-/** @import { Instance } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Instance, InstanceList } from "../../../wire/api.js" */
 
-const path = "/api/instances";
+/** @type {Path<InstanceList>} */ const path = "/api/instances";
 
 /** @param {import("../../context.js").Context} context */
 export function instances(context) {
@@ -17,7 +18,7 @@ export function instances(context) {
     path,
     failure: words.failed,
     lines: 0,
-    show: (/** @type {{instances: Instance[]}} */ { instances }) =>
+    show: ({ instances }) =>
       instances.length > 1 ? section(instances) : make("div", {}),
   });
 }

@@ -14,6 +14,11 @@ import { liveList } from "../../live-list.js";
 import { LogLines, extras, levels } from "./lines.js";
 
 /** @import { Line } from "./lines.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Logs } from "../../../wire/api.js" */
+
+/** @param {string} level @returns {Path<Logs>} */
+const logsPath = (level) => `/api/logs?level=${level}&limit=1000`;
 
 const tones = /** @type {Record<string, "bad" | "warn" | "">} */ ({ error: "bad", warn: "warn" });
 
@@ -82,10 +87,10 @@ export function mount(root, context) {
   };
 
   const slot = make("div", {});
-  let answers = /** @type {ReturnType<typeof region> | null} */ (null);
+  let answers = /** @type {ReturnType<typeof region<Logs>> | null} */ (null);
   const ask = () => {
     answers = region(context, {
-      path: `/api/logs?level=${wanted.level}&limit=1000`,
+      path: logsPath(wanted.level),
       failure: words.failed,
       lines: 10,
       show: ({ records = [] }) => {
@@ -102,9 +107,9 @@ export function mount(root, context) {
   const soon = coalesce(context, 200, () => show(false));
   return {
     refresh: () => !list.isPaused() && answers?.soon(),
-    live: (topic, data) => {
-      if (topic === "lagged") lines.gap(data?.missed ?? 0, new Date().toISOString());
-      else if (topic === "logs" && levels.indexOf(String(data?.level).toLowerCase()) >= levels.indexOf(wanted.level))
+    live: (...[topic, data]) => {
+      if (topic === "lagged") lines.gap(data.missed, new Date().toISOString());
+      else if (topic === "logs" && levels.indexOf(data.level) >= levels.indexOf(wanted.level))
         lines.add(data);
       else return;
       soon();

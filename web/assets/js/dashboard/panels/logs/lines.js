@@ -3,7 +3,7 @@
 /** @import { LogRecord } from "../../../wire/api.js" */
 
 /**
- * @typedef {{key: string, at: string, level: string, target: string, message: string, fields: Record<string, any>,
+ * @typedef {{key: string, at: string, level: string, target: string, message: string, fields: Record<string, unknown>,
  *   missed?: number}} Line
  */
 
@@ -86,7 +86,7 @@ function has(line, words) {
   return words.every((word) => text.includes(word));
 }
 
-/** Fields as one line. @param {Record<string, any>} fields */
+/** Fields as one line. @param {Record<string, unknown>} fields */
 export const extras = (fields) =>
   Object.entries(fields)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)

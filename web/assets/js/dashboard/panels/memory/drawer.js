@@ -22,6 +22,14 @@ import { lookAgain } from "../../look-again.js";
 import { sharedForm } from "../../shared-form.js";
 
 /** @import { Context } from "../../context.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { MemoryEntry, MemoryVersion } from "../../../wire/api.js" */
+
+/** A memory; the answer to a change lacks the history. @typedef {MemoryEntry & {history?: MemoryVersion[]}} Memory */
+
+/** @param {string} id @returns {Path<Memory>} */
+const pathOf = (id) => `/api/memory/${encodeURIComponent(id)}`;
+/** Where one is added. @type {Path<MemoryEntry>} */ const addPath = "/api/memory";
 
 /** @param {Context} context @param {{changed: () => void, closed: () => void}} after */
 export function memoryDrawer(context, { changed, closed }) {
@@ -68,7 +76,7 @@ export function memoryDrawer(context, { changed, closed }) {
     if (id === "new") return add();
     const at = begin(words.one);
     try {
-      const item = new SharedItem(context.exchange, `/api/memory/${encodeURIComponent(id)}`);
+      const item = new SharedItem(context.exchange, pathOf(id));
       await item.read();
       if (shown !== id) return;
       if (draftOf(draftName(id))?.isOwn) editEntry(item);
@@ -100,7 +108,7 @@ export function memoryDrawer(context, { changed, closed }) {
   const add = () => {
     const fields = entryFields({ content: "", category: "" });
     const send = async () => {
-      const before = await context.request("/api/memory", {
+      const before = await context.request(addPath, {
         method: "POST",
         body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined },
       });
@@ -129,9 +137,9 @@ export function memoryDrawer(context, { changed, closed }) {
       body: [state({ icon: "trash", title: words.missingTitle, text: conflictWords.goneWhileRead })],
     });
 
-  /** Shows an entry, and what becomes of it while it is open. @param {SharedItem} item */
+  /** Shows an entry, and what becomes of it while it is open. @param {SharedItem<Memory>} item */
   const showEntry = (item) => {
-    const entry = item.value;
+    const entry = item.known;
     const signal = fresh();
     lookAgain(async () => {
       const answer = await item.peek();
@@ -162,7 +170,7 @@ export function memoryDrawer(context, { changed, closed }) {
           [words.columns.category, badge(visibleText(entry.category))],
           ...(entry.scope
             ? [
-                /** @type {[string, any]} */ ([
+                /** @type {[string, Node]} */ ([
                   words.scope,
                   badge(words.scopes[entry.scope] ?? visibleText(entry.scope)),
                 ]),
@@ -188,11 +196,11 @@ export function memoryDrawer(context, { changed, closed }) {
     });
   };
 
-  /** @param {SharedItem} item */
+  /** @param {SharedItem<Memory>} item */
   const editEntry = (item) => {
     const signal = fresh();
-    const { id } = item.value;
-    const fields = entryFields(item.value);
+    const { id } = item.known;
+    const fields = entryFields(item.known);
     // Not over another one that was opened meanwhile.
     const leave = async () => {
       await readAgain(item);
@@ -203,7 +211,7 @@ export function memoryDrawer(context, { changed, closed }) {
       fields.content.control.value = content;
       fields.category.control.value = category;
     };
-    const read = (/** @type {any} */ { content, category }) => ({
+    const read = (/** @type {Memory} */ { content, category }) => ({
       content: String(content ?? ""),
       category: String(category ?? ""),
     });
@@ -223,7 +231,7 @@ export function memoryDrawer(context, { changed, closed }) {
     const send = async () => {
       const body = { content: written().content, category: written().category || undefined };
       const { outcome, data } = await shared.save({ method: "PUT", body }, () =>
-        context.request("/api/memory", { method: "POST", body }),
+        context.request(addPath, { method: "POST", body }),
       );
       if (outcome !== "saved") return false;
       finish(words.saved);
@@ -248,14 +256,14 @@ export function memoryDrawer(context, { changed, closed }) {
     fields.content.control.focus();
   };
 
-  /** With its history, which the answer to a change lacks; what cannot be read stays as it was. @param {SharedItem} item */
+  /** With its history, which the answer to a change lacks; what cannot be read stays as it was. @param {SharedItem<Memory>} item */
   const readAgain = (item) => item.read().catch(() => undefined);
 
-  /** @param {SharedItem} item */
+  /** @param {SharedItem<Memory>} item */
   const forget = async (item) => {
     if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
-    const { id, content, category } = item.value;
-    const isSame = (/** @type {any} */ present) => present.content === content && present.category === category;
+    const { id, content, category } = item.known;
+    const isSame = (/** @type {Memory} */ present) => present.content === content && present.category === category;
     await runAction(
       () => removeShared(item, { name: words.thisOne, isSame }),
       words.removed,
@@ -287,7 +295,7 @@ function entryFields(entry) {
   };
 }
 
-/** @param {any} old */
+/** @param {MemoryVersion} old */
 function version(old) {
   return make(
     "li",

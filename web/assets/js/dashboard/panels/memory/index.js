@@ -19,12 +19,23 @@ import { unlessGone } from "../sessions/several.js";
 import { memoryDrawer } from "./drawer.js";
 import { hrefOf, isSame } from "../../route.js";
 
-/** @import { Order } from "../../../components/table.js" */
+/** @import { Wanted } from "../../../components/cursor-list.js" */
+/** @import { Column, Order } from "../../../components/table.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { MemoryEntry, MemoryList, MemoryResults, MemoryStats } from "../../../wire/api.js" */
+
+/** A page of the list, or what a search found. @typedef {Partial<MemoryList> & Partial<MemoryResults>} Page */
+/** A memory; one that was found says how well, and by what. @typedef {MemoryEntry & {score?: number, why?: string}} Row */
+
+/** @type {Path<Page>} */ const searchPath = "/api/memory/search";
+/** @param {Record<string, string>} query @returns {Path<Page>} */
+const listPath = (query) => `/api/memory?${new URLSearchParams(query)}`;
+
 
 /** The fields of the service that the columns are sorted by. */
 const fields = { content: "content", category: "category", source: "source", updated: "updated_at" };
 
-const statsPath = "/api/memory/stats";
+/** @type {Path<MemoryStats>} */ const statsPath = "/api/memory/stats";
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -121,20 +132,18 @@ function startList(context, filter, { count, address, several, order, resorted }
       void list.reload(true);
     },
   });
-  const asked =
-    q === ""
-      ? context
-      : {
-          ...context,
-          request: () =>
-            context.request("/api/memory/search", {
-              method: "POST",
-              body: { query: q, top_k: 100, ...(category && { category }) },
-            }),
-        };
-  const list = cursorList(asked, {
-    path: ({ limit, cursor }) =>
-      `/api/memory?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(category && { category }), ...order.parameters() })}`,
+  const search = () =>
+    context.request(searchPath, { method: "POST", body: { query: q, top_k: 100, ...(category && { category }) } });
+  const list = cursorList(context, {
+    path: (/** @type {Wanted} */ { limit, cursor }) =>
+      listPath({
+        limit: String(limit),
+        ...(cursor && { cursor }),
+        ...(category && { category }),
+        ...order.parameters(),
+      }),
+    request: isSearch ? search : context.request,
+    key: (/** @type {Row} */ row) => row.id,
     rows: (answer) => answer.results ?? answer.entries ?? [],
     show: (rows) => {
       several.keep(rows);
@@ -154,7 +163,7 @@ function startList(context, filter, { count, address, several, order, resorted }
 
 /** @param {import("../../context.js").Context} context @param {() => void} changed */
 function severalMemories(context, changed) {
-  const remove = async (/** @type {any[]} */ rows) => {
+  const remove = async (/** @type {Row[]} */ rows) => {
     const { removeTitle, removeBody, removed } = selectionWords.memory;
     if (!(await confirmDialog({ title: removeTitle(rows.length), text: removeBody, action: selectionWords.remove })))
       return [];
@@ -175,12 +184,12 @@ function severalMemories(context, changed) {
 
 /**
  * @param {boolean} isSearch @param {(parts?: string[]) => string} address
- * @param {import("../../../components/table.js").Column<any>} pick
+ * @param {Column<Row>} pick
  * @param {{sort?: Order, resort?: (order: Order) => void}} order
  */
 function memoryTable(isSearch, address, pick, order) {
   const { columns } = words;
-  /** @type {import("../../../components/table.js").Column<any>[]} */
+  /** @type {Column<Row>[]} */
   const found = [
     {
       id: "score",
@@ -188,7 +197,7 @@ function memoryTable(isSearch, address, pick, order) {
       width: "w-xs",
       class: "is-number",
       sort: (row) => row.score,
-      cell: (row) => words.score(String(Math.round(row.score * 100))),
+      cell: (row) => words.score(String(Math.round((row.score ?? 0) * 100))),
     },
     {
       id: "why",
@@ -196,10 +205,10 @@ function memoryTable(isSearch, address, pick, order) {
       width: "w-m",
       isWide: true,
       class: "is-soft",
-      cell: (row) => make("span", { title: visibleText(row.why) }, ...visible(row.why)),
+      cell: (row) => make("span", { title: visibleText(row.why ?? "") }, ...visible(row.why ?? "")),
     },
   ];
-  /** @type {import("../../../components/table.js").Column<any>[]} */
+  /** @type {Column<Row>[]} */
   const aged = [
     {
       id: "source",
@@ -242,7 +251,7 @@ function memoryTable(isSearch, address, pick, order) {
               ...visible(row.category),
               " · ",
               ...(row.scope ? [...visible(row.scope), " · "] : []),
-              ...(isSearch ? visible(row.why) : [timeElement(row.updated_at)]),
+              ...(isSearch ? visible(row.why ?? "") : [timeElement(row.updated_at)]),
             ],
           }),
       },
@@ -266,7 +275,7 @@ export const sourceWords = (source) => words.sources[source] ?? visibleText(Stri
 /** Whose memory it is; nothing for the owner's. @param {string} scope */
 export const scopeWords = (scope) => words.scopes[scope] ?? visibleText(String(scope));
 
-/** @param {string} q @param {string} category @param {any} answer */
+/** @param {string} q @param {string} category @param {Page} answer */
 function nothing(q, category, answer) {
   if (answer.enabled === false)
     return state({

@@ -1,13 +1,14 @@
 // The entries of the live monitor: one for each message, reply, tool call, approval, delivery and job, from the stored history
 // and live events alike; deduplicated, newest first, bounded. No page.
 
-/** @import { Block, Message, TelemetryEvent } from "../../../wire/api.js" */
+/** @import { Block, Message } from "../../../wire/api.js" */
+/** @import { ApprovalNews, JobNews, TelemetryNews } from "../../../wire/frames.js" */
 
 /**
  * `order` orders entries of the same time.
  * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string,
  *   detail: string, state: string, ms: number | null,
- *   input: any, output: string, turn: string, model: string, untrusted: boolean, message: string, missed?: number, isEnd?: boolean}} Entry
+ *   input: unknown, output: string, turn: string, model: string, untrusted: boolean, message: string, missed?: number, isEnd?: boolean}} Entry
  *   `message`: the message that has the whole text; `isEnd`: nothing of its turn follows
  */
 
@@ -82,7 +83,10 @@ export class Entries {
     });
   }
 
-  /** @param {string} session @param {string} turn @param {Block} block @param {any} base */
+  /**
+   * @param {string} session @param {string} turn @param {Block} block
+   * @param {Pick<Entry, "at" | "session" | "turn" | "model" | "order" | "message">} base
+   */
   #result(session, turn, block, base) {
     const key = `${session} ${turn} ${block.call}`;
     const known = this.#entries.get(key);
@@ -100,7 +104,7 @@ export class Entries {
     );
   }
 
-  /** Adds an event of the topic `approvals`, or a pending approval. @param {any} data @param {string} now */
+  /** Adds an event of the topic `approvals`, or a pending approval. @param {ApprovalNews} data @param {string} now */
   approval(data, now) {
     const key = `approval ${data.id}`;
     const known = this.#entries.get(key);
@@ -122,7 +126,7 @@ export class Entries {
     });
   }
 
-  /** Adds an event of the topic `scheduler`. @param {any} data @param {string} now */
+  /** Adds an event of the topic `scheduler`. @param {JobNews} data @param {string} now */
   job({ job_id: job, change, run }, now) {
     if (change !== "run_started" && change !== "run_ended") return;
     const key = `job ${job} ${run?.run_id ?? run?.started_at ?? now}`;
@@ -139,7 +143,7 @@ export class Entries {
     });
   }
 
-  /** Adds telemetry that is in no transcript: deliveries, refusals, errors, jobs, channel states. @param {TelemetryEvent} event */
+  /** Adds telemetry that is in no transcript: deliveries, refusals, errors, jobs, channel states. @param {TelemetryNews} event */
   measured(event) {
     const kind = { delivery: "delivery", denial: "problem", error: "problem", channel: "problem", job: "job" }[
       String(event?.type)

@@ -22,7 +22,9 @@ import { course, turnList } from "./turn-list.js";
 import { turnsOf } from "./turns.js";
 
 /** @import { Entry } from "./entries.js" */
-/** @import { Monitor } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Conversation, Monitor } from "../../../wire/api.js" */
+/** @import { LiveEvent } from "../../panels.js" */
 
 /** How many conversations and messages the history includes. */
 const past = { conversations: "24", messages: "60" };
@@ -91,7 +93,9 @@ export function mount(root, context) {
   const show = (/** @type {boolean} */ isAsked) => {
     if (!isKnown) return;
     // A turn is found by any of its entries, and shown with all of them.
-    const found = byTurn() ? turnsFound(entries, wanted) : entries.matching(wanted);
+    const foundTurns = byTurn() ? turnsFound(entries, wanted) : null;
+    const foundEntries = foundTurns ? [] : entries.matching(wanted);
+    const found = foundTurns ?? foundEntries;
     const real = found.filter((entry) => !("missed" in entry && entry.missed)).length;
     const said = byTurn()
       ? words.turnCount(real)
@@ -108,9 +112,9 @@ export function mount(root, context) {
     const view = blank ?? shown.element;
     if (body.firstChild !== view && !(blank && body.firstChild?.isEqualNode(blank))) fill(body, view);
     if (context.tools.firstChild !== shown.pause) fill(context.tools, shown.pause);
-    const rows = /** @type {any[]} */ (found);
-    if (isAsked) shown.show(rows);
-    else shown.offer(rows);
+    const give = isAsked ? "show" : "offer";
+    if (foundTurns) turns[give](foundTurns);
+    else list[give](foundEntries);
   };
   const offerChannels = () => {
     const known = entries.channels();
@@ -176,23 +180,23 @@ export function mount(root, context) {
       if (wasOpen || isLost) void load();
       wasOpen = true;
     },
-    live: (topic, data) => {
-      onEvent(entries, topic, data, new Date(serverNow()).toISOString());
+    live: (...event) => {
+      const [topic] = event;
+      onEvent(entries, event, new Date(serverNow()).toISOString());
       if (topic === "lagged") void load();
       if (topic !== "logs" && topic !== "usage") soon();
     },
   };
 }
 
-/** @param {Entries} entries @param {string} topic @param {any} data @param {string} now */
-function onEvent(entries, topic, data, now) {
-  if (topic === "messages") entries.message(String(data?.session_id ?? ""), data?.message);
-  if (topic === "approvals" && data) entries.approval(data, now);
-  if (topic === "scheduler" && data) entries.job(data, now);
+/** @param {Entries} entries @param {LiveEvent} event @param {string} now */
+function onEvent(entries, [topic, data], now) {
+  if (topic === "messages") entries.message(data.session_id, data.message);
+  if (topic === "approvals") entries.approval(data, now);
+  if (topic === "scheduler") entries.job(data, now);
   if (topic === "telemetry") entries.measured(data);
-  if (topic === "lagged") entries.gap(data?.missed ?? 0, now);
-  if (topic === "sessions" && (data?.change === "deleted" || data?.change === "reset"))
-    entries.forget(String(data.session_id));
+  if (topic === "lagged") entries.gap(data.missed, now);
+  if (topic === "sessions" && (data.change === "deleted" || data.change === "reset")) entries.forget(data.session_id);
 }
 
 /**
@@ -203,8 +207,8 @@ function onEvent(entries, topic, data, now) {
  */
 async function history(context, entries, session) {
   const query = new URLSearchParams({ ...past, ...(session && { session }) });
-  /** @type {Monitor} */
-  const { conversations, approvals, metrics } = await context.request(`/api/monitor?${query}`);
+  /** @type {Path<Monitor>} */ const path = `/api/monitor?${query}`;
+  const { conversations, approvals, metrics } = await context.request(path);
   entries.name(conversations);
   for (const { session_id: id, messages } of conversations)
     for (const message of messages) entries.message(id, message);
@@ -365,7 +369,8 @@ function openEntry(context, entry, entries) {
 async function whole(context, entry) {
   // With the message before it, which has the arguments of a call.
   const place = new URLSearchParams({ around: entry.message, limit: "4" });
-  const answer = await context.request(`/api/sessions/${encodeURIComponent(entry.session)}?${place}`);
+  /** @type {Path<Conversation>} */ const path = `/api/sessions/${encodeURIComponent(entry.session)}?${place}`;
+  const answer = await context.request(path);
   const found = new Entries();
   for (const message of answer.messages) found.message(entry.session, message);
   const { title: text, output, input } = found.get(entry.key) ?? entry;

@@ -12,7 +12,7 @@ import { overviewWords as words } from "../../../texts/overview.js";
 import { share } from "./problems.js";
 import { sumsByDay } from "../../usage-sums.js";
 
-/** @import { Session, SessionList, Telemetry, TelemetryDay, UsageReport } from "../../../wire/api.js" */
+/** @import { SessionList, Status, Telemetry, UsageReport } from "../../../wire/api.js" */
 
 /** One day alone is no trend. @param {number[]} series */
 const isTrend = (series) => series.filter((n) => n > 0).length > 1;
@@ -81,7 +81,7 @@ export function overviewCards() {
     tools.element,
   );
 
-  /** @param {import("../../store.js").Held | undefined} held @param {SessionList} sessions */
+  /** @param {import("../../store.js").Held<Status> | undefined} held @param {SessionList | undefined} sessions */
   const showState = (held, sessions) => {
     const status = held?.value;
     if (status) {
@@ -100,12 +100,12 @@ export function overviewCards() {
       );
     }
     if (sessions) {
-      const busy = (sessions.sessions ?? []).filter((/** @type {Session} */ session) => session.busy).length;
+      const busy = (sessions.sessions ?? []).filter((session) => session.busy).length;
       active.say(String(busy), words.activeMore(busy));
     }
   };
 
-  /** @param {UsageReport} usage of the last days */
+  /** @param {UsageReport | undefined} usage of the last days */
   const showUsage = (usage) => {
     if (!usage) return;
     const { today: sum, budget } = usage;
@@ -146,12 +146,12 @@ export function overviewCards() {
       ),
     );
   };
-  /** @param {Telemetry} telemetry if it is enabled */
+  /** @param {Telemetry | undefined} telemetry if it is enabled */
   const showMeasured = (telemetry) => {
     const sums = telemetry?.enabled && telemetry.summary?.today;
-    if (!sums) return;
+    if (!telemetry || !sums) return;
     for (const { element } of measured) element.hidden = false;
-    const days = /** @type {TelemetryDay[]} */ (telemetry.days ?? []);
+    const days = telemetry.days ?? [];
     const trend = (/** @type {string} */ what, /** @type {(number | string)[]} */ values) =>
       words.trend(what, values.join(", "));
     const counts = days.map((day) => day.total_messages);

@@ -18,17 +18,23 @@ import { fineRow, jobRow, keyedList, logLines, nextJobs, only, sessionRow, troub
 import { sectionHead } from "../../cards.js";
 import { troubles } from "./problems.js";
 
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Features, JobList, Logs, Outbox, Ready, SessionList, SopList, Telemetry, UsageReport } from "../../../wire/api.js" */
+/** @import { Trouble } from "./problems.js" */
+
+/** A problem, or that there is none. @typedef {(Trouble & {isRetry?: boolean}) | {isFine: true}} Shown */
+
 export const paths = {
-  usage: "/api/usage?days=14",
-  ready: "/api/ready",
-  features: "/api/features",
-  jobs: "/api/scheduler?limit=1000",
-  sessions: "/api/sessions?limit=50",
-  sops: "/api/sops",
-  outbox: "/api/outbox?state=failed&limit=1",
-  errors: "/api/logs?level=error&limit=50",
-  telemetry: "/api/telemetry?limit=1&days=14",
-  logs: "/api/logs?level=info&limit=6",
+  usage: /** @type {Path<UsageReport>} */ ("/api/usage?days=14"),
+  ready: /** @type {Path<Ready>} */ ("/api/ready"),
+  features: /** @type {Path<Features>} */ ("/api/features"),
+  jobs: /** @type {Path<JobList>} */ ("/api/scheduler?limit=1000"),
+  sessions: /** @type {Path<SessionList>} */ ("/api/sessions?limit=50"),
+  sops: /** @type {Path<SopList>} */ ("/api/sops"),
+  outbox: /** @type {Path<Outbox>} */ ("/api/outbox?state=failed&limit=1"),
+  errors: /** @type {Path<Logs>} */ ("/api/logs?level=error&limit=50"),
+  telemetry: /** @type {Path<Telemetry>} */ ("/api/telemetry?limit=1&days=14"),
+  logs: /** @type {Path<Logs>} */ ("/api/logs?level=info&limit=6"),
 };
 
 /** How long the spending counts as fresh: while the page starts, it was asked for only just now. */
@@ -49,8 +55,9 @@ const livePaths = [...new Set([...Object.values(touched).flat(), paths.telemetry
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const { store } = context;
-  const value = (/** @type {string} */ path) => store.get(path)?.value;
-  const all = [statusPath, approvalsPath, ...Object.values(paths)];
+  /** @template [Answer=unknown] @param {Path<Answer>} path */
+  const value = (path) => store.get(path)?.value;
+  /** @type {string[]} */ const all = [statusPath, approvalsPath, ...Object.values(paths)];
   const refresh = () => all.forEach((path) => store.soon(path));
   const cards = overviewCards();
   const stale = make("div", { role: "status" });
@@ -70,8 +77,8 @@ export function mount(root, context) {
   };
   const showTroubles = keyedList(
     attention,
-    (entry) => (entry.isFine ? fineRow() : troubleRow(entry, refresh)),
-    (entry) => entry.title ?? "fine",
+    (/** @type {Shown} */ entry) => ("isFine" in entry ? fineRow() : troubleRow(entry, refresh)),
+    (entry) => ("isFine" in entry ? "fine" : entry.title),
   );
   const showRecent = keyedList(recent, sessionRow, (session) => session.session_id);
   const showPlanned = keyedList(planned, jobRow, (job) => job.job_id);
@@ -105,20 +112,14 @@ export function mount(root, context) {
       errors: value(paths.errors),
       approvals: value(approvalsPath),
     };
-    const lost = Object.values(paths).filter((path) => path !== paths.ready && isLost(store.get(path)));
-    const found = [
-      ...(lost.length > 0
-        ? [
-            {
-              tone: "bad",
-              title: words.lost(lost.length),
-              text: store.get(lost[0])?.problem?.message ?? "",
-              isRetry: true,
-            },
-          ]
-        : []),
-      ...troubles(known, serverNow()),
-    ];
+    /** @type {string[]} */ const every = Object.values(paths);
+    const lost = every.filter((path) => path !== paths.ready && isLost(store.get(path)));
+    /** @type {Shown[]} */
+    const found = troubles(known, serverNow());
+    if (lost.length > 0) {
+      const text = store.get(lost[0])?.problem?.message ?? "";
+      found.unshift({ tone: "bad", title: words.lost(lost.length), text, isRetry: true });
+    }
     showTroubles(found.length > 0 ? found : [{ isFine: true }]);
   };
   const drawLists = () => {
@@ -202,7 +203,7 @@ export function mount(root, context) {
   };
   return {
     refresh: (isNew) => (isNew ? livePaths.forEach((path) => store.soon(path)) : refresh()),
-    live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))),
+    live: (...[topic]) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))),
     unmount: () => {
       clearTimeout(late);
       clearInterval(timer);

@@ -19,11 +19,12 @@ import { titleOf } from "../../session-actions.js";
 
 /**
  * A list that redraws a row only if its content has changed.
- * @param {HTMLElement} element @param {(entry: any) => HTMLElement} draw @param {(entry: any) => string} key
+ * @template [Entry=unknown]
+ * @param {HTMLElement} element @param {(entry: Entry) => HTMLElement} draw @param {(entry: Entry) => string} key
  */
 export function keyedList(element, draw, key) {
   /** @type {Map<string, {says: string, row: HTMLElement}>} */ let rows = new Map();
-  return (/** @type {any[]} */ entries) => {
+  return (/** @type {Entry[]} */ entries) => {
     const before = rows;
     rows = new Map();
     for (const entry of entries) {

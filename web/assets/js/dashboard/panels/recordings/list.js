@@ -13,14 +13,14 @@ import { keyedList } from "../overview/lists.js";
 import { hrefOf } from "../../route.js";
 import { loadTitles, titleFor } from "./titles.js";
 
-/**
- * @typedef {{name: string, session_id: string, size: number, started_at: string, ended_at: string, events_count:
- *   number, snapshots_count: number, error?: string, refused?: string, title?: string}} Listed
- */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { ListedRecording, RecordingList, RunningRecording } from "../../../wire/api.js" */
 
-/** @typedef {{name: string, session_id: string, started_at: string, size: number, title?: string}} Running */
+/** @typedef {ListedRecording & {title?: string}} Listed */
 
-export const listPath = "/api/sessions/recordings";
+/** @typedef {RunningRecording & {title?: string}} Running */
+
+/** @type {Path<RecordingList>} */ export const listPath = "/api/sessions/recordings";
 
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context */
 export function mountList(root, context) {
@@ -76,19 +76,20 @@ export function mountList(root, context) {
     },
   });
   const titled = () => {
-    const named = (/** @type {any} */ row) => ({ ...row, title: titleFor(context, row.session_id) });
-    rows = rows.map(named);
+    const titleOf = (/** @type {Listed | Running} */ row) => titleFor(context, row.session_id);
+    rows = rows.map((row) => ({ ...row, title: titleOf(row) }));
     // Where nothing has ended, those are all there is to see.
     if (now.hidden && live.length > 0 && rows.length === 0) now.open = true;
     now.hidden = live.length === 0;
     runningCount.textContent = words.runningCount(live.length);
-    showRunning(live.map(named));
+    showRunning(live.map((row) => ({ ...row, title: titleOf(row) })));
     return show();
   };
   const further = async (/** @type {Listed[]} */ first, /** @type {string} */ next) => {
     const all = [...first];
     for (let cursor = /** @type {string | null} */ (next); cursor && !context.signal.aborted; ) {
-      const page = await context.request(`${listPath}?cursor=${encodeURIComponent(cursor)}`);
+      /** @type {Path<RecordingList>} */ const path = `${listPath}?cursor=${encodeURIComponent(cursor)}`;
+      const page = await context.request(path);
       all.push(...page.recordings);
       cursor = page.next_cursor;
     }
@@ -112,12 +113,12 @@ export function mountList(root, context) {
   fill(root, make("div", { class: "bar" }, search.element, count), answers.element);
   return {
     refresh: () => answers.soon(),
-    live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon(),
+    live: (/** @type {import("../../panels.js").LiveEvent} */ ...[topic]) => topic === "recordings" && answers.soon(),
   };
 }
 
-/** Why a recording was rejected. @param {any} row @returns {string} */
-export const faultOf = (row) => String(row?.error ?? row?.refused ?? row?.problem ?? "");
+/** Why a recording was rejected. @param {Listed} row */
+export const faultOf = (row) => row.error ?? "";
 
 /** @param {number} bytes */
 export function sizeOf(bytes) {
@@ -140,7 +141,7 @@ const runningRow = (row) =>
   );
 
 /** @param {Listed} row */
-const lasted = (row) => Date.parse(row.ended_at) - Date.parse(row.started_at);
+const lasted = (row) => Date.parse(row.ended_at ?? "") - Date.parse(row.started_at ?? "");
 
 /** @type {import("../../../components/table.js").Column<Listed>[]} */
 const columns = [

@@ -48,7 +48,7 @@ function block(block) {
   return fold(String(block.type ?? "?"), "", block);
 }
 
-/** @param {string} name @param {string} short @param {any} whole */
+/** @param {string} name @param {string} short @param {unknown} whole */
 function fold(name, short, whole) {
   const inner = make("div", {});
   const element = make(

@@ -15,7 +15,7 @@ import { recordings as words } from "../../../texts/recordings.js";
 import { errorState, state } from "../../../components/state.js";
 import { tabs } from "../../../components/tabs.js";
 import { exactTime } from "../../exact-time.js";
-import { faultOf, listPath, sizeOf } from "./list.js";
+import { listPath, sizeOf } from "./list.js";
 import { hrefOf } from "../../route.js";
 import { loadTitles, titleFor } from "./titles.js";
 import { snapshotAt } from "./timeline.js";
@@ -23,13 +23,15 @@ import { track } from "./track.js";
 import { differenceView, eventsView, momentView, replayView, stateView } from "./views.js";
 
 /** @import { RecordedEvent, Snapshot } from "./timeline.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { RecordedEvents, Recording, RecordingVerified, SessionForked, Snapshots } from "../../../wire/api.js" */
 
 const page = 1000;
 const mostEvents = 20000;
 
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context @param {string} name */
 export function mountOne(root, context, name) {
-  const path = `${listPath}/${encodeURIComponent(name)}`;
+  /** @type {Path<Recording>} */ const path = `${listPath}/${encodeURIComponent(name)}`;
   context.title(name, "#/recordings");
   fill(root, skeleton(10));
   let isLost = false;
@@ -39,8 +41,8 @@ export function mountOne(root, context, name) {
   void begin();
   return {
     refresh: () => isLost && void begin(),
-    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
-      topic === "recordings" && data?.name === name && isLost && void begin(),
+    live: (/** @type {import("../../panels.js").LiveEvent} */ ...[topic, data]) =>
+      topic === "recordings" && data.name === name && isLost && void begin(),
   };
 }
 
@@ -49,15 +51,13 @@ export function mountOne(root, context, name) {
  * @param {HTMLElement} root
  * @param {import("../../context.js").Context} context
  * @param {string} name
- * @param {string} path
+ * @param {Path<Recording>} path
  * @returns {Promise<boolean>}
  */
 async function open(root, context, name, path) {
   try {
-    const [found, { snapshots = [] }] = await Promise.all([
-      context.request(path),
-      context.request(`${path}/snapshots`),
-    ]);
+    /** @type {Path<Snapshots>} */ const snapshotsPath = `${path}/snapshots`;
+    const [found, { snapshots = [] }] = await Promise.all([context.request(path), context.request(snapshotsPath)]);
     if (!context.signal.aborted) show(root, context, { name, path, found, snapshots });
     return true;
   } catch (problem) {
@@ -104,16 +104,15 @@ async function open(root, context, name, path) {
  * @returns {Promise<import("./list.js").Running | undefined>}
  */
 async function runningOf(context, name) {
-  const { running = [] } = await context.request(listPath).catch(() => ({}));
-  return running.find((/** @type {any} */ one) => one.name === name);
+  const list = await context.request(listPath).catch(() => null);
+  return list?.running.find((one) => one.name === name);
 }
 
-/** @typedef {{name: string, path: string, found: any, snapshots: Snapshot[]}} Opened */
+/** @typedef {{name: string, path: string, found: Recording, snapshots: Snapshot[]}} Opened */
 
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context @param {Opened} opened */
 function show(root, context, { path, found, snapshots }) {
-  const about = found.metadata ?? found;
-  const session = String(found.session_id ?? about.session_id ?? "");
+  const session = found.session_id;
   const name = () => context.title(titleFor(context, session), "#/recordings");
   if (session) {
     name();
@@ -189,7 +188,8 @@ function show(root, context, { path, found, snapshots }) {
     )
       return;
     try {
-      const { session_id: id } = await context.request(`${path}/resume/${snapshot.n}`, { method: "POST", body: {} });
+      /** @type {Path<SessionForked>} */ const resumePath = `${path}/resume/${snapshot.n}`;
+      const { session_id: id } = await context.request(resumePath, { method: "POST", body: {} });
       const href = String(id).startsWith("webchat:")
         ? at(`/#/${encodeURIComponent(String(id).slice(8))}`)
         : `#/sessions/${encodeURIComponent(id)}`;
@@ -207,7 +207,6 @@ function show(root, context, { path, found, snapshots }) {
     }
   };
   const outcome = make("div", { class: "rec-outcome", role: "status" });
-  const fault = faultOf(found);
   fill(context.tools, ...actions(context, path, outcome));
   fill(
     root,
@@ -215,8 +214,7 @@ function show(root, context, { path, found, snapshots }) {
       "div",
       { class: "stack" },
       outcome,
-      fault && note({ title: words.refused, text: fault, tone: "bad", icon: "alert" }),
-      facts(found, about, session),
+      facts(found),
       make(
         "section",
         { class: "card rec-card", "aria-label": words.timeline },
@@ -251,7 +249,9 @@ async function loadEvents(context, path, show) {
   let events = /** @type {RecordedEvent[]} */ ([]);
   let after = /** @type {number | null} */ (null);
   while (!context.signal.aborted) {
-    const answer = await context.request(`${path}/events?limit=${page}${after === null ? "" : `&after=${after}`}`);
+    const from = after === null ? "" : `&after=${after}`;
+    /** @type {Path<RecordedEvents>} */ const eventsPath = `${path}/events?limit=${page}${from}`;
+    const answer = await context.request(eventsPath);
     const found = answer.events ?? [];
     events = [...events, ...found];
     const isAll = found.length < page || events.length >= mostEvents;
@@ -261,19 +261,18 @@ async function loadEvents(context, path, show) {
   }
 }
 
-/** @param {any} found @param {any} about @param {string} session */
-function facts(found, about, session) {
-  const seconds = Number(found.duration ?? 0);
+/** @param {Recording} found */
+function facts({ session_id: session, metadata, duration: seconds, size, ...counts }) {
   return make(
     "p",
     { class: "rec-facts" },
     session && make("a", { href: `#/sessions/${encodeURIComponent(session)}` }, ...visible(session)),
-    about.started_at && make("span", {}, `${words.began} `, exactTime(about.started_at)),
+    metadata.started_at && make("span", {}, `${words.began} `, exactTime(metadata.started_at)),
     make("span", {}, `${words.lasted} ${duration(seconds * 1000)}`),
-    make("span", {}, words.events(found.events_count ?? 0)),
-    make("span", {}, words.snapshots(found.snapshots_count ?? 0)),
-    Number(found.size ?? about.size) > 0 && make("span", {}, sizeOf(Number(found.size ?? about.size))),
-    about.version && make("span", {}, words.version(visibleText(String(about.version)))),
+    make("span", {}, words.events(counts.events_count)),
+    make("span", {}, words.snapshots(counts.snapshots_count)),
+    size > 0 && make("span", {}, sizeOf(size)),
+    metadata.version && make("span", {}, words.version(visibleText(metadata.version))),
   );
 }
 
@@ -284,7 +283,8 @@ function actions(context, path, outcome) {
     check.setAttribute("aria-disabled", "true");
     fill(outcome, note({ text: words.verifying }));
     try {
-      const { entries = [] } = await context.request(`${path}/verify`);
+      /** @type {Path<RecordingVerified>} */ const verifyPath = `${path}/verify`;
+      const { entries = [] } = await context.request(verifyPath);
       fill(outcome, note({ text: words.verified(entries.length), icon: "check" }));
     } catch (problem) {
       fill(outcome, note({ text: words.unsound(/** @type {Error} */ (problem).message), tone: "bad", icon: "alert" }));

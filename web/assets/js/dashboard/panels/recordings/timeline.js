@@ -2,9 +2,12 @@
 
 /** @import { Block, Message } from "../../../wire/api.js" */
 
-/** @typedef {{seq: number, ts: string, layer: string, type: string, data: any, trace_id: string}} RecordedEvent */
-/** @typedef {{n: number, ts: string | null, message_count: number, turn?: string | null}} Snapshot */
-/** @typedef {{messages: Message[], system_prompt: string, tools: any[], model: string, cwd: string}} State */
+/** @typedef {import("../../../wire/api.js").RecordedEvent} RecordedEvent */
+/** @typedef {import("../../../wire/api.js").Snapshot} Snapshot */
+
+/** The fields of what another program wrote; none if it is no object. @param {unknown} value */
+const fieldsOf = (value) =>
+  typeof value === "object" && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
 
 export const layers = /** @type {const} */ (["agent", "tool", "sys"]);
 
@@ -55,24 +58,29 @@ export function nearest(places, place) {
 }
 
 /** @param {RecordedEvent} event */
-export const isTrouble = ({ type, data }) =>
-  /error|fail|denied|denial|refus/i.test(type) ||
-  data?.is_error === true ||
-  data?.denied === true ||
-  /^(error|denied|failed)$/.test(String(data?.status ?? data?.end ?? ""));
+export function isTrouble({ type, data }) {
+  const { is_error: isError, denied, status, end } = fieldsOf(data);
+  return (
+    /error|fail|denied|denial|refus/i.test(type) ||
+    isError === true ||
+    denied === true ||
+    /^(error|denied|failed)$/.test(String(status ?? end ?? ""))
+  );
+}
 
-/** The names of tools, in whatever form they were given to the model. @param {any[]} tools @returns {string[]} */
+/** The names of tools, in whatever form they were given to the model. @param {unknown[]} tools @returns {string[]} */
 export const toolNames = (tools) =>
-  (tools ?? []).map((tool) => String(tool?.name ?? tool?.function?.name ?? tool)).sort();
+  tools.map((tool) => String(fieldsOf(tool).name ?? fieldsOf(fieldsOf(tool).function).name ?? tool)).sort();
 
-/** The most informative part of an event in one line. @param {any} data */
+/** The most informative part of an event in one line. @param {unknown} data */
 export function briefly(data) {
   if (data === null || data === undefined) return "";
   if (typeof data !== "object") return String(data);
+  const fields = fieldsOf(data);
   const telling = ["text", "message", "name", "tool", "code", "model", "reason", "end", "state"]
-    .map((name) => data[name])
+    .map((name) => fields[name])
     .filter((value) => typeof value === "string" && value !== "");
-  const rest = data.input && typeof data.input === "object" ? JSON.stringify(data.input) : "";
+  const rest = fields.input && typeof fields.input === "object" ? JSON.stringify(fields.input) : "";
   const text = [...telling, rest].filter(Boolean).join(" · ");
   return (text || JSON.stringify(data)).replace(/\s+/g, " ").slice(0, 240);
 }

@@ -1,9 +1,10 @@
 // The titles of conversations, for places that know only their ids. Conversations that are no longer listed are shown by id.
 
 /** @import { Context } from "../../context.js" */
-/** @import { Session } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { SessionList } from "../../../wire/api.js" */
 
-const path = "/api/sessions?limit=500";
+/** @type {Path<SessionList>} */ const path = "/api/sessions?limit=500";
 
 /**
  * Requests the titles, and calls `changed` when they arrive.
@@ -14,8 +15,9 @@ export function loadTitles(context, changed) {
   void context.store.load(path);
 }
 
-/** @param {Context} context @param {string} id */
+/** The title of a conversation; nothing for a recording that names none. @param {Context} context @param {string | null} id */
 export function titleFor(context, id) {
-  const sessions = /** @type {Session[]} */ (context.store.get(path)?.value?.sessions ?? []);
-  return String(sessions.find((session) => session.session_id === id)?.title || id);
+  if (!id) return "";
+  const sessions = context.store.get(path)?.value?.sessions ?? [];
+  return sessions.find((session) => session.session_id === id)?.title || id;
 }

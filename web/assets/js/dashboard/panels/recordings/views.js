@@ -15,7 +15,9 @@ import { exactTime } from "../../exact-time.js";
 import { messageList } from "./messages.js";
 import { briefly, isTrouble, toolNames } from "./timeline.js";
 
-/** @import { RecordedEvent, Snapshot, State } from "./timeline.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { SnapshotDifference, SnapshotState } from "../../../wire/api.js" */
+/** @import { RecordedEvent, Snapshot } from "./timeline.js" */
 /** @import { Context } from "../../context.js" */
 
 const section = (/** @type {string} */ title, /** @type {Node} */ content) =>
@@ -149,7 +151,8 @@ export function eventsView(pick) {
 
 /**
  * A view of an API answer for a snapshot, requested when the view is opened.
- * @param {{failure: string, ask: (snapshot: Snapshot) => Promise<any>, draw: (answer: any, snapshot: Snapshot) => Node[]}} options
+ * @template [Answer=unknown]
+ * @param {{failure: string, ask: (snapshot: Snapshot) => Promise<Answer>, draw: (answer: Answer, snapshot: Snapshot) => Node[]}} options
  */
 function perSnapshot({ failure, ask, draw }) {
   const body = make("div", { class: "stack" });
@@ -194,19 +197,7 @@ function perSnapshot({ failure, ask, draw }) {
   return { element, show };
 }
 
-/** @param {any} answer @returns {State} */
-function stateOf(answer) {
-  const { messages = [], system_prompt = "", tools = [], model = "", cwd = "" } = answer ?? {};
-  return {
-    messages,
-    system_prompt: String(system_prompt ?? ""),
-    tools,
-    model: String(model ?? ""),
-    cwd: String(cwd ?? ""),
-  };
-}
-
-/** @param {State} found @returns {Node[]} */
+/** @param {SnapshotState} found @returns {Node[]} */
 function stateParts(found) {
   const names = toolNames(found.tools);
   return [
@@ -227,10 +218,10 @@ function stateParts(found) {
 export function stateView(context, path) {
   return perSnapshot({
     failure: words.stateFailed,
-    ask: (snapshot) => context.request(`${path}/snapshots/${snapshot.n}`),
+    ask: (/** @type {Snapshot} */ { n }) => context.request(/** @type {Path<SnapshotState>} */ (`${path}/snapshots/${n}`)),
     draw: (answer, snapshot) => [
       make("h2", { class: "rec-heading" }, words.stateOf(snapshot.n)),
-      ...stateParts(stateOf(answer)),
+      ...stateParts(answer),
     ],
   });
 }
@@ -239,13 +230,14 @@ export function stateView(context, path) {
 export function replayView(context, path) {
   return perSnapshot({
     failure: words.replayFailed,
-    ask: (snapshot) => context.request(`${path}/replay/${snapshot.n}`, { method: "POST", body: {} }),
+    ask: (/** @type {Snapshot} */ { n }) =>
+      context.request(/** @type {Path<SnapshotState>} */ (`${path}/replay/${n}`), { method: "POST", body: {} }),
     draw: (answer) => {
-      const title = answer?.would_make?.title;
+      const title = answer.would_make?.title;
       return [
         note({ text: words.replayHint }),
         title && pairs([words.newTitle, make("span", {}, ...visible(String(title)))]),
-        ...stateParts(stateOf(answer)),
+        ...stateParts(answer),
       ].filter((part) => part instanceof Node);
     },
   });
@@ -277,7 +269,8 @@ export function differenceView(context, path, snapshots) {
     if (!element.isConnected || last === 0) return;
     const [one, other] = pair;
     try {
-      const found = await context.request(`${path}/diff?from=${one}&to=${other}`);
+      /** @type {Path<SnapshotDifference>} */ const diffPath = `${path}/diff?from=${one}&to=${other}`;
+      const found = await context.request(diffPath);
       if (one === pair[0] && other === pair[1]) fill(body, ...parts(found));
     } catch (problem) {
       fill(body, errorState({ title: words.stateFailed, text: /** @type {Error} */ (problem).message }));
@@ -298,7 +291,7 @@ export function differenceView(context, path, snapshots) {
   };
 }
 
-/** The differences reported by the API. @param {any} found @returns {Node[]} */
+/** The differences reported by the API. @param {SnapshotDifference} found @returns {Node[]} */
 function parts({
   removed = [],
   added = [],

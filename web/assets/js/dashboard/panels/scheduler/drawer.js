@@ -14,11 +14,12 @@ import { draftOf, dropDraft } from "../../../shared/draft-store.js";
 import { leftDraft } from "../../../shared/draft.js";
 import { jobDraft, jobEditor, jobForm } from "./form.js";
 import { failed } from "../../run-action.js";
-import { jobActions, jobPath, statusBadge, whatWords } from "../../jobs.js";
+import { jobActions, jobPath, jobRunsPath, statusBadge, whatWords } from "../../jobs.js";
 import { hrefOf } from "../../route.js";
 
 /** @import { Context } from "../../context.js" */
-/** @import { Job } from "../../../wire/api.js" */
+/** @import { Job, JobRun } from "../../../wire/api.js" */
+/** @import { JobNews } from "../../../wire/frames.js" */
 
 /** @param {Context} context @param {{changed: () => void, closed: () => void}} after */
 export function jobDrawer(context, { changed, closed }) {
@@ -102,7 +103,7 @@ export function jobDrawer(context, { changed, closed }) {
         title: shown,
         body: [
           state({ icon: "search", title: words.missingTitle, text: words.missing }),
-          leftDraft(jobDraft(shown), (name) => /** @type {any} */ (words.form)[labels[name] ?? name] ?? name),
+          leftDraft(jobDraft(shown), (name) => fieldName(name)),
         ],
       });
     if (job.origin !== "config" && refused !== shown && draftOf(jobDraft(job.job_id))?.isOwn) return void edit(job.job_id);
@@ -161,7 +162,7 @@ export function jobDrawer(context, { changed, closed }) {
     const id = shown;
     areRunsLost = false;
     try {
-      const { runs: list = [] } = await context.request(jobPath(id, "/runs?limit=100"));
+      const { runs: list = [] } = await context.request(jobRunsPath(id, 100));
       if (id !== shown) return;
       const view = list.length > 0 ? history.show(list) : make("p", { class: "quiet" }, words.noRuns);
       if (runs.firstChild !== view) fill(runs, view);
@@ -184,8 +185,8 @@ export function jobDrawer(context, { changed, closed }) {
       );
     }
   };
-  const onEvent = (/** @type {any} */ data) => {
-    if (shown && data?.job_id === shown) void loadRuns();
+  const onEvent = (/** @type {JobNews} */ data) => {
+    if (shown && data.job_id === shown) void loadRuns();
   };
   /** The jobs could not be loaded, so this one cannot be shown. @param {string} message @param {() => void} retry */
   const fail = (message, retry) => {
@@ -198,6 +199,12 @@ export function jobDrawer(context, { changed, closed }) {
 
 /** The words of the form's fields, where they are called differently. @type {Record<string, string>} */
 const labels = { job_id: "id", sop_name: "sop", timezone: "zone", run_at: "runAt" };
+
+/** What the form calls a field. @param {string} name */
+function fieldName(name) {
+  const said = /** @type {Record<string, unknown>} */ (words.form)[labels[name] ?? name];
+  return typeof said === "string" ? said : name;
+}
 
 /**
  * @param {Context} context @param {Job} job @param {HTMLElement} runs
@@ -253,7 +260,7 @@ function runTable() {
   const columns = words.runColumns;
   return table({
     label: words.history,
-    key: (run) => run.run_id,
+    key: (/** @type {JobRun} */ run) => run.run_id,
     columns: [
       {
         id: "started",

@@ -11,10 +11,15 @@ import { statusPath } from "../../facts.js";
 import { sharedForm } from "../../shared-form.js";
 import { bodyOf, freshValues, linesOf, valuesOf } from "./job-values.js";
 
-/** @import { Job, Sop, SopParameter } from "../../../wire/api.js" */
+/** @import { Job, SopList } from "../../../wire/api.js" */
 /** @import { Context } from "../../context.js" */
 /** @import { SharedItem } from "../../../shared/shared-item.js" */
 /** @import { JobValues } from "./job-values.js" */
+/** @import { Path } from "../../../shared/api.js" */
+
+
+/** Where one is added. @type {Path<Job>} */ const addPath = "/api/scheduler/jobs";
+/** @type {Path<SopList>} */ const sopsPath = "/api/sops";
 
 const words = schedulerWords.form;
 
@@ -27,7 +32,7 @@ export function jobForm(context, { cancel, done }) {
   const send = async () => {
     if (!parts.isWhole()) return false;
     const body = { job_id: parts.fields.job_id.control.value.trim() || undefined, ...bodyOf(parts.written(), null) };
-    const job = await context.request("/api/scheduler/jobs", { method: "POST", body });
+    const job = await context.request(addPath, { method: "POST", body });
     toast(words.added);
     done(job);
     return true;
@@ -36,12 +41,12 @@ export function jobForm(context, { cancel, done }) {
 }
 
 /**
- * @param {Context} context @param {SharedItem} item the job, as it was read
+ * @param {Context} context @param {SharedItem<Job>} item the job, as it was read
  * @param {{cancel: () => void, done: (job: Job) => void, gone: () => void, signal: AbortSignal}} after
  */
 export function jobEditor(context, item, { cancel, done, gone, signal }) {
-  const id = item.value.job_id;
-  const parts = jobFields(context, item.value);
+  const id = item.known.job_id;
+  const parts = jobFields(context, item.known);
   const shared = sharedForm({
     item,
     name: id,
@@ -55,13 +60,13 @@ export function jobEditor(context, item, { cancel, done, gone, signal }) {
   const send = async () => {
     if (!parts.isWhole()) return false;
     const values = parts.written();
-    const change = { method: "PUT", body: bodyOf(values, valuesOf(item.value, parts.fresh)) };
+    const change = { method: "PUT", body: bodyOf(values, valuesOf(item.known, parts.fresh)) };
     const { outcome, data } = await shared.save(change, () =>
-      context.request("/api/scheduler/jobs", { method: "POST", body: { job_id: id, ...bodyOf(values, null) } }),
+      context.request(addPath, { method: "POST", body: { job_id: id, ...bodyOf(values, null) } }),
     );
     if (outcome !== "saved") return false;
     toast(words.saved);
-    done(data);
+    if (data) done(data);
     return true;
   };
   return parts.build({ submit: shell.save, cancel, send, draft: jobDraft(id), notice: shared.notice });
@@ -70,7 +75,7 @@ export function jobEditor(context, item, { cancel, done, gone, signal }) {
 /** @param {Context} context @param {Job | null} job */
 function jobFields(context, job) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
-  /** @type {string[]} */ const known = context.store.get(statusPath)?.value?.channels ?? ["webchat"];
+  const known = context.store.get(statusPath)?.value?.channels ?? ["webchat"];
   const fresh = freshValues({ zone, channels: known, now: now() });
   const begun = job ? valuesOf(job, fresh) : fresh;
   // A channel that is switched off stays what the job says.
@@ -208,21 +213,21 @@ function jobFields(context, job) {
 /** @param {Context} context @param {HTMLSelectElement} choice @param {(names: string) => void} chosen */
 async function offerSops(context, choice, chosen) {
   try {
-    const { sops = [] } = await context.request("/api/sops");
+    const { sops = [] } = await context.request(sopsPath);
     const wanted = choice.dataset.wanted ?? choice.value;
     choice.replaceChildren(
-      ...sops.map((/** @type {Sop} */ sop) => make("option", { value: sop.name }, sop.title || sop.name)),
+      ...sops.map((sop) => make("option", { value: sop.name }, sop.title || sop.name)),
     );
     // What the job runs stays chosen, even if it is not there any more.
-    if (wanted && !sops.some((/** @type {Sop} */ sop) => sop.name === wanted))
+    if (wanted && !sops.some((sop) => sop.name === wanted))
       choice.append(make("option", { value: wanted }, wanted));
     if (wanted) choice.value = wanted;
     const tell = () => {
-      const sop = sops.find((/** @type {Sop} */ entry) => entry.name === choice.value);
+      const sop = sops.find((entry) => entry.name === choice.value);
       chosen(
         (sop?.parameters ?? [])
-          .filter((/** @type {SopParameter} */ parameter) => parameter.required)
-          .map((/** @type {SopParameter} */ parameter) => parameter.name)
+          .filter((parameter) => parameter.required)
+          .map((parameter) => parameter.name)
           .join(", "),
       );
     };

@@ -118,7 +118,7 @@ function jobTable(context, changed) {
   const { columns } = words;
   return table({
     label: words.list,
-    key: (row) => row.job_id,
+    key: (/** @type {Job} */ row) => row.job_id,
     open: (row) => context.go([row.job_id]),
     columns: [
       {

@@ -19,7 +19,12 @@ import { hrefOf } from "../../route.js";
 import { sessionMenu, titleOf } from "../../session-actions.js";
 import { severalSessions } from "./several.js";
 
-/** @import { Session } from "../../../wire/api.js" */
+/** @import { Wanted } from "../../../components/cursor-list.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Session, SessionList } from "../../../wire/api.js" */
+
+/** @param {Record<string, string>} query @returns {Path<SessionList>} */
+const listPath = (query) => `/api/sessions?${new URLSearchParams(query)}`;
 
 /** The fields of the service that the columns are sorted by. */
 const fields = { title: "title", channel: "channel", messages: "message_count", updated: "updated_at" };
@@ -71,10 +76,11 @@ export function sessionList(context) {
     },
   });
   const list = cursorList(context, {
-    path: ({ limit, cursor }) => {
+    path: (/** @type {Wanted} */ { limit, cursor }) => {
       const filters = { ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) };
-      return `/api/sessions?${new URLSearchParams({ limit: String(limit), ...filters, ...order.parameters() })}`;
+      return listPath({ limit: String(limit), ...filters, ...order.parameters() });
     },
+    key: (/** @type {Session} */ row) => row.session_id,
     rows: (answer) => answer.sessions ?? [],
     show: (rows) => {
       offer(rows);
@@ -94,7 +100,7 @@ export function sessionList(context) {
   return {
     element,
     refresh: list.soon,
-    live: (/** @type {string} */ topic) => (topic === "sessions" || topic === "messages") && list.soon(),
+    live: (/** @type {import("../../panels.js").LiveEvent} */ ...[topic]) => (topic === "sessions" || topic === "messages") && list.soon(),
   };
 }
 

@@ -12,9 +12,10 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { sessionWords as words } from "../../../texts/sessions.js";
 import { shell } from "../../../texts/shell.js";
 import { hrefOf } from "../../route.js";
-import { chatHref, pathOf, sessionMenu, titleOf } from "../../session-actions.js";
+import { chatHref, conversationPath, sessionMenu, titleOf } from "../../session-actions.js";
 
-/** @import { Conversation, Message, PendingTurn, Session } from "../../../wire/api.js" */
+/** @import { Problem } from "../../../shared/api.js" */
+/** @import { Conversation, Message, Session } from "../../../wire/api.js" */
 
 const PAGE = 60;
 
@@ -67,7 +68,7 @@ export function sessionPage(context, id) {
     showFacts(context, facts, current, { changed: () => void load(), gone: () => context.go([]) });
     fill(
       waits,
-      ...(current.pending ?? []).map((/** @type {PendingTurn} */ pending) =>
+      ...(current.pending ?? []).map((pending) =>
         make(
           "article",
           { class: "said-entry", data: { role: "user" } },
@@ -83,14 +84,14 @@ export function sessionPage(context, id) {
     clearTimeout(planned);
     planned = undefined;
     try {
-      const answer = await context.request(`${pathOf(id)}?limit=${PAGE}`);
+      const answer = await context.request(conversationPath(id, `limit=${PAGE}`));
       if (!context.signal.aborted) take(answer);
     } catch (problem) {
-      if (!context.signal.aborted) failed(/** @type {any} */ (problem));
+      if (!context.signal.aborted) failed(/** @type {Problem} */ (problem));
     }
   };
 
-  const failed = (/** @type {import("../../../shared/api.js").Problem} */ problem) => {
+  const failed = (/** @type {Problem} */ problem) => {
     if (problem.status === 404) {
       head.hidden = true;
       fill(facts);
@@ -125,11 +126,11 @@ export function sessionPage(context, id) {
     const first = Math.min(...[...messages.keys()].map(Number));
     const height = document.documentElement.scrollHeight;
     try {
-      take(await context.request(`${pathOf(id)}?limit=${PAGE}&before=${first}`), true);
+      take(await context.request(conversationPath(id, `limit=${PAGE}&before=${first}`)), true);
       // Keeps the text in view where it is.
       scrollBy(0, document.documentElement.scrollHeight - height);
     } catch (problem) {
-      failed(/** @type {any} */ (problem));
+      failed(/** @type {Problem} */ (problem));
     }
   };
 
@@ -141,8 +142,8 @@ export function sessionPage(context, id) {
   return {
     element,
     refresh: soon,
-    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
-      (topic === "sessions" || topic === "messages") && data?.session_id === id && soon(),
+    live: (/** @type {import("../../panels.js").LiveEvent} */ ...[topic, data]) =>
+      (topic === "sessions" || topic === "messages") && data.session_id === id && soon(),
   };
 }
 

@@ -12,12 +12,14 @@ import { pathOf, titleOf } from "../../session-actions.js";
 
 /** @import { Session } from "../../../wire/api.js" */
 
+/** What a toast offers. @typedef {Parameters<typeof toast>[1]} Action */
+
 /** How many are named in the question. */
 const NAMED = 3;
 
 /** @param {import("../../context.js").Context} context @param {() => void} changed */
 export function severalSessions(context, changed) {
-  /** @param {{done: Session[], problem: Error | null}} outcome @param {number} asked @param {string} said @param {any} [action] */
+  /** @param {{done: Session[], problem: Error | null}} outcome @param {number} asked @param {string} said @param {Action} [action] */
   const report = ({ done, problem }, asked, said, action) => {
     if (done.length > 0 && said) toast(said, action);
     if (problem) toast(words.partly(asked - done.length, problem.message));

@@ -11,10 +11,11 @@ import { exactly } from "../../../shared/time.js";
 import { visible } from "../../../shared/visible.js";
 import { besideWords as words } from "../../../texts/sop-editor.js";
 import { shell } from "../../../texts/shell.js";
+import { versionsPath } from "./versions-path.js";
 import { headingsOf } from "./lines.js";
 
 /** @import { Context } from "../../context.js" */
-/** @typedef {{replaced_at: string, content: string}} Version */
+/** @import { SopVersion as Version } from "../../../wire/api.js" */
 
 /**
  * @param {Context} context
@@ -77,7 +78,7 @@ function versionList(context, { name, text, take }) {
   const element = make("div", {}, skeleton(3));
   const load = async () => {
     try {
-      const { versions = [] } = await context.request(`/api/sops/${encodeURIComponent(name)}/versions`);
+      const { versions = [] } = await context.request(versionsPath(name));
       if (context.signal.aborted) return;
       if (versions.length === 0) return fill(element, make("p", { class: "field-hint" }, words.noVersions));
       fill(

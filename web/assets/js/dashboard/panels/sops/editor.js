@@ -18,12 +18,18 @@ import { sopWords as words } from "../../../texts/sops.js";
 import { hrefOf } from "../../route.js";
 import { sharedForm } from "../../shared-form.js";
 import { beside } from "./beside.js";
-import { sopItem, sopPath } from "./page.js";
+import { sopItem } from "./page.js";
 import { painted } from "./paint.js";
+import { versionsPath } from "./versions-path.js";
 
 /** @import { SharedItem } from "../../../shared/shared-item.js" */
-/** @import { SopChecked } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Sop, SopChecked } from "../../../wire/api.js" */
 /** @import { Place } from "./paint.js" */
+
+/** What the editor begins with. @typedef {Pick<Sop, "name" | "type" | "content">} Begun */
+
+/** @type {Path<SopChecked>} */ const checkPath = "/api/sops/check";
 
 /** @param {import("../../context.js").Context} context @param {string} name empty for a new one */
 export function sopEditor(context, name) {
@@ -35,6 +41,7 @@ export function sopEditor(context, name) {
     isLost = false;
     try {
       const item = name ? sopItem(context, name) : null;
+      /** @type {Begun} */
       const sop = item ? await item.read() : { name: "", type: "custom", content: words.template };
       if (!context.signal.aborted) edit(context, element, { sop, item, back });
     } catch (problem) {
@@ -54,7 +61,7 @@ export function sopEditor(context, name) {
 
 /**
  * @param {import("../../context.js").Context} context @param {HTMLElement} element
- * @param {{sop: any, item: SharedItem | null, back: string}} edited `item` is null for a new one
+ * @param {{sop: Begun, item: SharedItem<Sop> | null, back: string}} edited `item` is null for a new one
  */
 function edit(context, element, { sop, item, back }) {
   const before = String(sop.content ?? "");
@@ -104,9 +111,10 @@ function edit(context, element, { sop, item, back }) {
     asked += 1;
     const number = asked;
     try {
-      const { problems, remarks, html } = /** @type {SopChecked} */ (
-        await context.request("/api/sops/check", { method: "POST", body: { content: control.value } })
-      );
+      const { problems, remarks, html } = await context.request(checkPath, {
+        method: "POST",
+        body: { content: control.value },
+      });
       if (number !== asked) return;
       showFaults(problems, remarks);
       aside.showPreview(html);
@@ -127,11 +135,11 @@ function edit(context, element, { sop, item, back }) {
     control.value = text;
     control.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  const isGone = (/** @type {any} */ present) => sop.type === "custom" && present.type !== "custom";
+  const isGone = (/** @type {Sop} */ present) => sop.type === "custom" && present.type !== "custom";
   const openedAt = Date.now();
   // The file has no time of its own; the version that the change replaced has one.
   const changedAt = async () => {
-    const { versions = [] } = await context.request(`${sopPath(sop.name)}/versions`);
+    const { versions = [] } = await context.request(versionsPath(sop.name));
     const at = versions[0]?.replaced_at ?? "";
     return Date.parse(at) > openedAt - 1000 ? at : "";
   };
@@ -156,7 +164,7 @@ function edit(context, element, { sop, item, back }) {
     try {
       const saved = shared && name === sop.name ? await shared.save(change, again) : await again();
       // An SOP that was deleted elsewhere is saved as new, and then has an outcome of its own.
-      const outcome = saved.data?.outcome ?? saved.outcome;
+      const outcome = saved.data && "outcome" in saved.data ? saved.data.outcome : saved.outcome;
       if (outcome !== "saved") return false;
     } catch (problem) {
       // The faults are shown below the text, each with its line.
@@ -199,19 +207,19 @@ function edit(context, element, { sop, item, back }) {
  * Saves an SOP under a name that was free when the editor was opened, or not looked at. One that is there is replaced only after a
  * question.
  * @param {import("../../context.js").Context} context @param {string} name @param {{method: string, body: {content: string}}} change
- * @returns {Promise<import("../../../shared/shared-item.js").Outcome>}
+ * @returns {Promise<import("../../../shared/shared-item.js").Outcome<Sop>>}
  */
 async function saveNew(context, name, change) {
   const there = sopItem(context, name || "-");
   const present = await there.peek();
   const mine = change.body.content;
-  const ask = (/** @type {any} */ found) =>
+  const ask = (/** @type {Sop | null} */ found) =>
     askWhatCounts({
       name,
       present: found,
       title: conflictWords.exists,
       text: conflictWords.existsText(name),
-      show: found && (() => compared({ base: null, theirs: String(found.content ?? ""), mine })),
+      show: found ? () => compared({ base: null, theirs: String(found.content ?? ""), mine }) : undefined,
     });
   if (present) there.take(present);
   else there.takeNone();

@@ -13,9 +13,10 @@ import { ranked } from "../../matching.js";
 import { hrefOf } from "../../route.js";
 import { runsChanged, sopRuns } from "./runs.js";
 
-/** @import { BrokenSop, LineFault, Sop } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { BrokenSop, Sop, SopList } from "../../../wire/api.js" */
 
-export const sopsPath = "/api/sops";
+/** @type {Path<SopList>} */ export const sopsPath = "/api/sops";
 
 /** @param {import("../../context.js").Context} context */
 export function sopList(context) {
@@ -30,7 +31,7 @@ export function sopList(context) {
   const show = () => {
     const { sops = [], broken = [] } = context.store.get(sopsPath)?.value ?? {};
     fill(faults, broken.length > 0 && brokenNote(broken));
-    const found = ranked(sops, query, (/** @type {Sop} */ sop) => `${sop.title} ${sop.name} ${sop.description}`);
+    const found = ranked(sops, query, (sop) => `${sop.title} ${sop.name} ${sop.description}`);
     const shown =
       found.length > 0
         ? list.show(found)
@@ -78,8 +79,8 @@ export function sopList(context) {
   return {
     element: switcher.element,
     refresh,
-    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
-      topic === "agents" && data?.sop_run && runsChanged(),
+    live: (/** @type {import("../../panels.js").LiveEvent} */ ...[topic, data]) =>
+      topic === "agents" && "sop_run" in data && runsChanged(),
   };
 }
 
@@ -88,7 +89,7 @@ function sopTable(context) {
   const { columns } = words;
   return table({
     label: words.list,
-    key: (row) => row.name,
+    key: (/** @type {Sop} */ row) => row.name,
     open: (row) => context.go([row.name]),
     columns: [
       {
@@ -143,7 +144,7 @@ function sopTable(context) {
 function brokenNote(broken) {
   const lines = broken.flatMap(({ path, faults }) =>
     faults.map(
-      (/** @type {LineFault} */ fault) =>
+      (fault) =>
         `${visibleText(path)}: ${words.fault(fault.line, visibleText(fault.message))}`,
     ),
   );

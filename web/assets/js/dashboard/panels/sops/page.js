@@ -24,10 +24,14 @@ import { hrefOf } from "../../route.js";
 import { runsChanged, sopRuns } from "./runs.js";
 import { sopVersions } from "./versions.js";
 
-/** @import { Sop } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Sop, SopBegun } from "../../../wire/api.js" */
 
-/** @param {string} name */
+/** @param {string} name @returns {Path<Sop>} */
 export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
+
+/** @param {string} name @returns {Path<SopBegun>} */
+const runPath = (name) => `${sopPath(name)}/run`;
 
 /**
  * A SOP as its file says it, even if that is half written and counts as none.
@@ -35,7 +39,7 @@ export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
  * @param {string} name
  */
 export const sopItem = (context, name) =>
-  new SharedItem(context.exchange, sopPath(name), `${sopPath(name)}?invalid=true`);
+  new SharedItem(context.exchange, sopPath(name), /** @type {Path<Sop>} */ (`${sopPath(name)}?invalid=true`));
 
 /** @param {import("../../context.js").Context} context @param {string} name */
 export function sopPage(context, name) {
@@ -90,14 +94,14 @@ export function sopPage(context, name) {
   return {
     element,
     refresh: () => isLost && void load(),
-    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
-      topic === "agents" && data?.sop_run?.sop_name === name && runsChanged(),
+    live: (/** @type {import("../../panels.js").LiveEvent} */ ...[topic, data]) =>
+      topic === "agents" && "sop_run" in data && data.sop_run.sop_name === name && runsChanged(),
   };
 }
 
-/** @param {import("../../context.js").Context} context @param {HTMLElement} element @param {SharedItem} item */
+/** @param {import("../../context.js").Context} context @param {HTMLElement} element @param {SharedItem<Sop>} item */
 function show(context, element, item) {
-  const sop = item.value;
+  const sop = item.known;
   context.title(sop.title || sop.name, hrefOf("sops"));
   const isCustom = sop.type === "custom";
   const more = iconButton({ label: shell.palette.actions, icon: "more" });
@@ -107,7 +111,7 @@ function show(context, element, item) {
       ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, item) }]
       : []),
   ]);
-  const faults = /** @type {{line: number, message: string}[]} */ (sop.faults ?? []);
+  const faults = sop.faults ?? [];
   fill(
     context.tools,
     faults.length === 0 &&
@@ -163,7 +167,7 @@ const withoutTitle = (html) => (/^<h\d/.test(html[0] ?? "") ? html.slice(1) : ht
 /** @param {Sop} sop */
 const takes = (sop) =>
   sop.parameters
-    .map((/** @type {any} */ { name, required }) => `${name} (${required ? words.required : words.optional})`)
+    .map(({ name, required }) => `${name} (${required ? words.required : words.optional})`)
     .join(", ") || words.parameters(0);
 
 /** @param {import("../../context.js").Context} context @param {Sop} sop */
@@ -184,7 +188,7 @@ function openRun(context, sop) {
     const given = Object.entries(fields)
       .map(([name, { control }]) => [name, /** @type {HTMLInputElement} */ (control).value.trim()])
       .filter(([, value]) => value);
-    const begun = await context.request(`${sopPath(sop.name)}/run`, {
+    const begun = await context.request(runPath(sop.name), {
       method: "POST",
       body: { arguments: Object.fromEntries(given), text: text.control.value.trim() || undefined },
     });
@@ -210,9 +214,9 @@ function openRun(context, sop) {
   /** @type {HTMLElement | null} */ (drawer.dialog.querySelector("input, textarea"))?.focus();
 }
 
-/** @param {import("../../context.js").Context} context @param {SharedItem} item */
+/** @param {import("../../context.js").Context} context @param {SharedItem<Sop>} item */
 async function remove(context, item) {
-  const { name, content } = item.value;
+  const { name, content } = item.known;
   if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(name), action: words.remove }))) return;
   await runAction(
     () => removeShared(item, { name, isSame: (present) => present.content === content }),

@@ -12,6 +12,13 @@ import { sopWords as words } from "../../../texts/sops.js";
 import { runAction } from "../../run-action.js";
 import { hrefOf } from "../../route.js";
 
+/** @import { Wanted } from "../../../components/cursor-list.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { SopRun, SopRuns } from "../../../wire/api.js" */
+
+/** @param {Record<string, string>} query @returns {Path<SopRuns>} */
+const runsPath = (query) => `/api/sop-runs?${new URLSearchParams(query)}`;
+
 const changes = new EventTarget();
 
 /** Tells all lists of runs to look again. */
@@ -29,7 +36,7 @@ export function sopRuns(context, name) {
   const order = serverOrder(new URLSearchParams(), fields, { by: "started", isDescending: true });
   const view = table({
     label: words.tabs.runs,
-    key: (row) => row.run_id,
+    key: (/** @type {SopRun} */ row) => row.run_id,
     sort: order.get(),
     resort: (next) => {
       order.set(next);
@@ -88,11 +95,11 @@ export function sopRuns(context, name) {
     ],
   });
   const list = cursorList(context, {
-    path: ({ limit, cursor }) => {
+    path: (/** @type {Wanted} */ { limit, cursor }) => {
       const filters = { ...(cursor && { cursor }), ...(name && { sop: name }), ...order.parameters() };
-      return `/api/sop-runs?${new URLSearchParams({ limit: String(limit), ...filters })}`;
+      return runsPath({ limit: String(limit), ...filters });
     },
-    key: (row) => row.run_id,
+    key: (/** @type {SopRun} */ row) => row.run_id,
     rows: (answer) => answer.runs ?? [],
     show: (rows) => view.show(rows),
     empty: () => state({ icon: "steps", title: words.noRunsTitle, text: words.noRuns }),
@@ -103,7 +110,7 @@ export function sopRuns(context, name) {
   return list.element;
 }
 
-/** @param {any} row */
+/** @param {SopRun} row */
 function stateOf(row) {
   const { label, tone, icon } = words.states[row.state] ?? {
     label: row.state,
@@ -113,7 +120,7 @@ function stateOf(row) {
   return make("span", { title: visibleText(row.error ?? "") }, badge(label, tone, icon));
 }
 
-/** @param {import("../../context.js").Context} context @param {any} row */
+/** @param {import("../../context.js").Context} context @param {SopRun} row */
 async function resume(context, row) {
   const path = `/api/sop-runs/${encodeURIComponent(row.run_id)}/resume`;
   await runAction(

@@ -12,20 +12,22 @@ import { toast } from "../../../shared/toast.js";
 import { shell } from "../../../texts/shell.js";
 import { sopWords as words } from "../../../texts/sops.js";
 import { failed } from "../../run-action.js";
+import { versionsPath } from "./versions-path.js";
 
 /** @import { Context } from "../../context.js" */
 /** @import { SharedItem } from "../../../shared/shared-item.js" */
-/** @typedef {{replaced_at: string, content: string}} Version */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Sop, SopVersion as Version } from "../../../wire/api.js" */
 
-/** @param {Context} context @param {SharedItem} item the SOP, read @param {() => void} changed */
+/** @param {Context} context @param {SharedItem<Sop>} item the SOP, read @param {() => void} changed */
 export function sopVersions(context, item, changed) {
   const element = make("div", {}, skeleton(4));
-  const { name } = item.value;
+  const { name } = item.known;
   const load = async () => {
     try {
-      const { versions = [] } = await context.request(`/api/sops/${encodeURIComponent(name)}/versions`);
+      const { versions = [] } = await context.request(versionsPath(name));
       if (context.signal.aborted) return;
-      const rows = versions.map((/** @type {Version} */ version) => row(version, { item, context, changed }));
+      const rows = versions.map((version) => row(version, { item, context, changed }));
       fill(
         element,
         rows.length > 0
@@ -45,12 +47,12 @@ export function sopVersions(context, item, changed) {
   return element;
 }
 
-/** @typedef {{item: SharedItem, context: Context, changed: () => void}} Of */
+/** @typedef {{item: SharedItem<Sop>, context: Context, changed: () => void}} Of */
 
 /** @param {Version} version @param {Of} of */
 function row(version, { item, context, changed }) {
   const when = exactly(version.replaced_at);
-  const now = () => String(item.value.content ?? "");
+  const now = () => String(item.known.content ?? "");
   const open = (/** @type {Node} */ body) =>
     openDrawer({ title: words.versionTitle(when), body: [body], closed: () => {} });
   const versionButton = (/** @type {string} */ label, /** @type {() => void} */ press) => {
@@ -78,28 +80,26 @@ function row(version, { item, context, changed }) {
   );
 }
 
+/** @param {string} name @returns {Path<Sop>} */
+const pathOf = (name) => `/api/sops/${encodeURIComponent(name)}`;
+
 /** @param {Version} version @param {Of} of */
 async function restore(version, { item, context, changed }) {
-  const { name, content } = item.value;
+  const { name, content } = item.known;
   const { restoreTitle: title, restoreText: text, versionRestore: action } = words;
   if (!(await confirmDialog({ title, text, action, isSafe: true }))) return;
-  const ask = (/** @type {any} */ present) =>
+  const ask = (/** @type {Sop | null} */ present) =>
     askWhatCounts({
       name,
       present,
-      show: present && (() => [diffView(String(present.content ?? ""), version.content)]),
+      show: present ? (() => [diffView(String(present.content ?? ""), version.content)]) : undefined,
       mine: words.versionRestore,
     });
   const change = { method: "PUT", body: { content: version.content } };
   try {
     const { outcome, data } = await item.send(change, { isSame: (present) => present.content === content, ask });
     if (outcome === "mine" && !data)
-      item.take(
-        await context.exchange(`/api/sops/${encodeURIComponent(name)}`, {
-          ...change,
-          headers: { "If-None-Match": "*" },
-        }),
-      );
+      item.take(await context.exchange(pathOf(name), { ...change, headers: { "If-None-Match": "*" } }));
     if (outcome === "saved" || outcome === "mine") toast(words.restored);
   } catch (problem) {
     failed(problem);

@@ -18,8 +18,14 @@ import { changed, monthOf, percent, spansOf } from "../../usage-sums.js";
 
 /** @import { UsageRow } from "../../usage-sums.js" */
 /** @import { Sum } from "./groups.js" */
-/** @import { Budget, UsageReport } from "../../../wire/api.js" */
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { Budget, UsageReport, UsageTotals } from "../../../wire/api.js" */
+/** What the columns of figures show. @typedef {Omit<Sum, "name" | "failed">} Counted */
+/** A sum with its part of the whole, in percent. @typedef {Sum & {share: number}} Shared */
 /** @typedef {{days: number, measure: string, day: string, model: string, kind: string, width: number}} Wanted */
+
+/** @param {number} days @returns {Path<UsageReport>} */
+const usagePath = (days) => `/api/usage?days=${days}`;
 
 const budgetWords = texts.usage;
 const names = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" });
@@ -47,7 +53,7 @@ export function mount(root, context) {
     width: root.clientWidth,
   };
   const slot = make("div", {});
-  let answers = /** @type {ReturnType<typeof region> | null} */ (null);
+  let answers = /** @type {ReturnType<typeof region<UsageReport>> | null} */ (null);
   let answered = /** @type {UsageReport | null} */ (null);
   const change = (/** @type {Partial<Wanted>} */ next) => {
     Object.assign(wanted, next);
@@ -74,7 +80,7 @@ export function mount(root, context) {
   const lists = tables((next) => change(next));
   const ask = () => {
     answers = region(context, {
-      path: `/api/usage?days=${asked(wanted.days)}`,
+      path: usagePath(asked(wanted.days)),
       failure: words.failed,
       lines: 12,
       show: (usage) => {
@@ -92,7 +98,7 @@ export function mount(root, context) {
   fill(root, slot);
   ask();
   const soon = () => answers?.soon();
-  return { refresh: soon, live: (topic) => topic === "usage" && soon() };
+  return { refresh: soon, live: (...[topic]) => topic === "usage" && soon() };
 }
 
 /** How many days to ask for: a span, the one before it, and this month, as far as the service goes. @param {number} days */
@@ -227,7 +233,7 @@ const fact = (label, value, more) =>
     make("dd", { class: "card-more" }, more),
   );
 
-/** @param {any} sum @param {{spent: number, forecast: number | null}} month */
+/** @param {UsageTotals} sum @param {{spent: number, forecast: number | null}} month */
 function facts(sum, month) {
   return make(
     "dl",
@@ -350,8 +356,8 @@ function tables(change) {
       title: words.columns.calls,
       class: "is-number",
       width: "w-xs",
-      sort: (/** @type {any} */ row) => row.requests,
-      cell: (/** @type {any} */ row) => number(row.requests),
+      sort: (/** @type {Counted} */ row) => row.requests,
+      cell: (/** @type {Counted} */ row) => number(row.requests),
     },
     {
       id: "tokens",
@@ -359,8 +365,8 @@ function tables(change) {
       class: "is-number",
       width: "w-s",
       isWide: true,
-      sort: (/** @type {any} */ row) => row.input_tokens,
-      cell: (/** @type {any} */ row) => number(row.input_tokens),
+      sort: (/** @type {Counted} */ row) => row.input_tokens,
+      cell: (/** @type {Counted} */ row) => number(row.input_tokens),
     },
     ...(isWide
       ? [
@@ -370,8 +376,8 @@ function tables(change) {
             class: "is-number",
             width: "w-s",
             isWide: true,
-            sort: (/** @type {any} */ row) => row.cached_tokens,
-            cell: (/** @type {any} */ row) => number(row.cached_tokens),
+            sort: (/** @type {Counted} */ row) => row.cached_tokens,
+            cell: (/** @type {Counted} */ row) => number(row.cached_tokens),
           },
         ]
       : []),
@@ -381,16 +387,16 @@ function tables(change) {
       class: "is-number",
       width: "w-s",
       isWide: true,
-      sort: (/** @type {any} */ row) => row.output_tokens,
-      cell: (/** @type {any} */ row) => number(row.output_tokens),
+      sort: (/** @type {Counted} */ row) => row.output_tokens,
+      cell: (/** @type {Counted} */ row) => number(row.output_tokens),
     },
     {
       id: "cost",
       title: words.columns.cost,
       class: "is-number",
       width: "w-s",
-      sort: (/** @type {any} */ row) => row.cost_usd,
-      cell: (/** @type {any} */ row) => money(row.cost_usd),
+      sort: (/** @type {Counted} */ row) => row.cost_usd,
+      cell: (/** @type {Counted} */ row) => money(row.cost_usd),
     },
   ];
   const share = {
@@ -399,12 +405,12 @@ function tables(change) {
     class: "is-number",
     width: "w-s",
     isWide: true,
-    sort: (/** @type {any} */ row) => row.share,
-    cell: (/** @type {any} */ row) => `${row.share} %`,
+    sort: (/** @type {Shared} */ row) => row.share,
+    cell: (/** @type {Shared} */ row) => `${row.share} %`,
   };
   const pick = (/** @type {string} */ label, /** @type {Partial<Wanted>} */ next) =>
     make("button", { type: "button", class: "row-link", on: { click: () => change(next) } }, label);
-  const key = (/** @type {any} */ row) => row.key ?? row.name;
+  const key = (/** @type {Shared} */ row) => row.name;
   return {
     models: table({
       label: words.byModel,
@@ -436,7 +442,7 @@ function tables(change) {
     }),
     rows: table({
       label: words.rows,
-      key,
+      key: (/** @type {UsageRow & {key: string}} */ row) => row.key,
       columns: [
         {
           id: "day",
