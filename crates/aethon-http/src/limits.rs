@@ -1,8 +1,8 @@
 //! Limits how often one address may send a wrong token.
 //!
-//! The limit is sixty a minute, over all instances that share their sign-ins. Beyond it, any request that may be a guess waits a second before it is checked. At
-//! most sixteen requests of an address wait at a time, and others are refused unchecked. So the number of guesses is
-//! bounded, the right token works even if someone else guesses from the same address, and a signed-in browser never
+//! The limit is sixty a minute, over all instances that share their sign-ins. Beyond it, any request that may be a guess
+//! waits a second before it is checked. At most sixteen requests of an address wait at a time, and others are refused
+//! unchecked. So the number of guesses is bounded, the right token works even if someone else guesses from the same address, and a signed-in browser never
 //! notices. Memory is bounded too: when the table is full, the oldest entries are dropped.
 
 use std::collections::HashMap;
@@ -66,8 +66,7 @@ struct Window {
 impl Attempts {
     /// Counts those of this process, and those that other instances [tell](Attempts::count_elsewhere).
     pub(crate) fn new(options: &SignInOptions) -> Self {
-        let journal = options.journal.as_ref().map(|shared| shared.journal.clone());
-        Self { journal, ..Self::default() }
+        Self { journal: options.shared(), ..Self::default() }
     }
 
     /// Returns whether this address is over the limit, so that its possible guesses must wait.

@@ -67,6 +67,13 @@ pub struct SignInOptions {
     pub lifetime: Duration,
 }
 
+impl SignInOptions {
+    /// Returns what all instances share about who gets in, if there can be several.
+    pub(crate) fn shared(&self) -> Option<Arc<dyn AccessJournal>> {
+        self.journal.as_ref().map(|shared| shared.journal.clone())
+    }
+}
+
 impl Default for SignInOptions {
     fn default() -> Self {
         Self {

@@ -33,8 +33,7 @@ pub(crate) type Place = [u8; 32];
 impl UsedSignatures {
     /// Remembers those of this process, and of all instances that these options name.
     pub(crate) fn new(options: &SignInOptions) -> Self {
-        let journal = options.journal.as_ref().map(|shared| shared.journal.clone());
-        Self { journal, ..Self::default() }
+        Self { journal: options.shared(), ..Self::default() }
     }
 
     /// Uses up a signature for a request, whose place is set if it has an `Idempotency-Key`. Returns whether the

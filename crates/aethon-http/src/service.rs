@@ -312,12 +312,10 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
             request.expect_file();
         }
         request.check_length()?;
-        precondition::check_form(&request.head.headers)?;
-        if !route.has_versions() {
-            precondition::check_unversioned(request)?;
-        }
-    } else {
-        precondition::check_form(&request.head.headers)?;
+    }
+    precondition::check_form(&request.head.headers)?;
+    if request.changes_state() && !route.has_versions() {
+        precondition::check_unversioned(request)?;
     }
     Ok(Next::Handler(route, params))
 }

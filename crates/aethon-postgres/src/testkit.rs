@@ -97,10 +97,7 @@ pub struct OwnServer {
 impl OwnServer {
     /// Starts a server on an empty data directory.
     pub fn start() -> Self {
-        let programs = programs();
-        let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
-        fs::create_dir_all(&folder).expect("a folder for the server");
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+        let (programs, folder) = (programs(), own_folder());
         let url = begin_unwatched(&programs, &folder);
         Self { folder, programs, url }
     }
@@ -113,13 +110,11 @@ impl OwnServer {
 
     /// Starts a standby that follows this server. From then on a commit here waits until it is on the standby's disk as well.
     pub fn standby(&self) -> Self {
-        let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
+        let folder = own_folder();
         let data = folder.join("data");
-        fs::create_dir_all(&data).expect("a data directory");
+        fs::create_dir(&data).expect("a data directory");
         // A server refuses data that others may read.
-        for (folder, mode) in [(&folder, 0o755), (&data, 0o700)] {
-            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).expect("a folder of ours");
-        }
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
         belongs_to_the_server(&[&data]);
         let copied = unprivileged(&self.programs.join("pg_basebackup"))
             .args([
@@ -254,6 +249,14 @@ fn begin_unwatched(programs: &Path, folder: &Path) -> String {
         .expect("initdb runs");
     assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
     serve(programs, folder)
+}
+
+/// Makes a folder for a server of one test alone.
+fn own_folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
+    fs::create_dir_all(&folder).expect("a folder for the server");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+    folder
 }
 
 /// Gives files to the account as which the server runs.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_channels::Check;
-use aethon_config::credentials;
 use aethon_config::schema::{MESSENGERS, Messenger as Row};
 use aethon_core::channel_setup::{
     ChannelCheck, ChannelSetUp, ChannelSetup, ChannelSetupRefusal, ChannelWish,
@@ -23,6 +22,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::prepared::{Prepared, Shared, Source};
+use crate::setup_secret::{self, KeptSecret};
 use crate::wiring::messengers::{self, MessengerDeps};
 
 /// How long a platform may take to say whether it lets us in.
@@ -92,7 +92,10 @@ impl ChannelSetup for MessengerSetup {
                 Ok(ChannelSetUp { checks, needs_restart: edited.needs_restart, warnings })
             }
             Err(refusal) => {
-                self.drop_secrets(kept).await;
+                for (_, kept) in kept {
+                    let folder = self.source.sources.credentials_directory();
+                    setup_secret::remove_unused(folder, kept, "a secret").await;
+                }
                 Err(refused(row.name, refusal))
             }
         }
@@ -127,16 +130,17 @@ impl MessengerSetup {
         })
     }
 
-    /// Stores each secret under a name that nothing else uses.
+    /// Stores each secret under a name that nothing else uses, and returns it with its key in the section.
     async fn keep(
         &self,
         name: &'static str,
         secrets: Vec<(String, Secret)>,
-    ) -> Result<Vec<Kept>, ChannelSetupRefusal> {
+    ) -> Result<Vec<(String, KeptSecret)>, ChannelSetupRefusal> {
         let folder = self.source.sources.credentials_directory();
         let stored = move || {
-            let store = |(key, secret): (String, Secret)| store(&folder, name, key, &secret);
-            secrets.into_iter().map(store).collect::<std::io::Result<Vec<Kept>>>()
+            let store =
+                |(key, secret): (String, Secret)| Ok((key.clone(), store(&folder, name, &key, &secret)?));
+            secrets.into_iter().map(store).collect::<std::io::Result<Vec<_>>>()
         };
         let failed =
             |error: std::io::Error| Error::unavailable("the secrets could not be stored").because(error);
@@ -145,27 +149,6 @@ impl MessengerSetup {
             stored.map_err(|error| Error::internal("the secrets could not be stored").because(error))?;
         Ok(stored.map_err(failed)?)
     }
-
-    /// Removes secrets that belong to nothing, because the configuration could not be written.
-    async fn drop_secrets(&self, kept: Vec<Kept>) {
-        for kept in kept.into_iter().filter(|kept| kept.is_new) {
-            let (folder, name) = (self.source.sources.credentials_directory(), kept.name.clone());
-            let removed = spawn_blocking(move || credentials::remove(&folder, &name)).await;
-            if !matches!(removed, Ok(Ok(_))) {
-                tracing::warn!(credential = kept.name, "a secret that is not used could not be removed");
-            }
-        }
-    }
-}
-
-/// A secret in the home.
-struct Kept {
-    /// Its key in the section.
-    key: String,
-    /// The name of the credential.
-    name: String,
-    /// Whether it was not there before.
-    is_new: bool,
 }
 
 /// The row of the wished messenger, if this program has it.
@@ -194,13 +177,12 @@ fn checked(wish: &ChannelWish, row: &Row) -> Result<Vec<(String, Secret)>, Chann
 }
 
 /// The keys of the configuration that a wish sets.
-fn changes(wish: &ChannelWish, kept: &[Kept], present: &Value) -> Map<String, Value> {
+fn changes(wish: &ChannelWish, kept: &[(String, KeptSecret)], present: &Value) -> Map<String, Value> {
     let section = format!("channels.{}", wish.name);
     let mut changes = Map::from_iter([(format!("{section}.enabled"), json!(true))]);
     for (key, value) in &wish.settings {
-        let secret = kept.iter().find(|kept| kept.key == *key);
-        let value =
-            secret.map_or_else(|| literal(value), |kept| json!(format!("${{credential:{}}}", kept.name)));
+        let secret = kept.iter().find(|(secret, _)| secret == key);
+        let value = secret.map_or_else(|| literal(value), |(_, kept)| json!(kept.reference()));
         changes.insert(format!("{section}.{key}"), value);
     }
     if !wish.allowed.is_empty() {
@@ -212,26 +194,17 @@ fn changes(wish: &ChannelWish, kept: &[Kept], present: &Value) -> Map<String, Va
     changes
 }
 
-/// Stores a secret as `MESSENGER-KEY`, or under a name that is free: an existing credential may belong to something else.
-fn store(folder: &Path, messenger: &str, key: String, secret: &Secret) -> std::io::Result<Kept> {
+/// Stores a secret as `MESSENGER-KEY`, or under a name that is free.
+fn store(folder: &Path, messenger: &str, key: &str, secret: &Secret) -> std::io::Result<KeptSecret> {
     let first = format!("{messenger}-{}", key.replace('_', "-"));
     let numbered = (2..100).map(|number| format!("{first}-{number}"));
-    for name in std::iter::once(first.clone()).chain(numbered) {
-        match credentials::load(folder, &name)? {
-            None => {
-                credentials::store(folder, &name, secret)?;
-                return Ok(Kept { key, name, is_new: true });
-            }
-            Some(there) if there.expose() == secret.expose() => return Ok(Kept { key, name, is_new: false }),
-            Some(_) => {}
-        }
-    }
-    Err(std::io::Error::other("a hundred other secrets of this messenger are there"))
+    let names = std::iter::once(first.clone()).chain(numbered);
+    setup_secret::store(folder, names, secret, "secrets of this messenger")
 }
 
 /// A value of the configuration in which a dollar sign refers to nothing.
 fn literal(value: &Value) -> Value {
-    value.as_str().map_or_else(|| value.clone(), |text| json!(text.replace('$', "$$")))
+    value.as_str().map_or_else(|| value.clone(), |text| json!(setup_secret::literal(text)))
 }
 
 /// The setting that a sentence of the configuration is about.
@@ -292,7 +265,7 @@ mod tests {
     #[test]
     fn people_are_added_to_those_who_may_write_and_secrets_are_named() {
         let present = json!({"security": {"allowed_senders": {"telegram": ["1"]}}});
-        let kept = [Kept { key: "token".into(), name: "telegram-token".into(), is_new: true }];
+        let kept = [("token".to_owned(), KeptSecret { name: "telegram-token".into(), is_new: true })];
         let wish = wish("telegram", &[("token", "s3cret")], &["1", "2"]);
         let changes = changes(&wish, &kept, &present);
         assert_eq!(
@@ -309,7 +282,7 @@ mod tests {
     fn a_secret_is_kept_under_a_free_name() {
         let home = tempfile::tempdir().unwrap();
         let name = |secret: &str| {
-            let kept = store(home.path(), "slack", "bot_token".into(), &Secret::new(secret)).unwrap();
+            let kept = store(home.path(), "slack", "bot_token", &Secret::new(secret)).unwrap();
             (kept.name, kept.is_new)
         };
         assert_eq!(name("one"), ("slack-bot-token".into(), true));

@@ -27,7 +27,6 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(90 * 24);
 const MAX_LISTED: usize = 20_000;
 
 /// The copies of one kind.
-#[derive(Clone)]
 pub(crate) struct DatabaseCopies {
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,

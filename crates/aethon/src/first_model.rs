@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::{CallError, Meter};
-use aethon_config::credentials;
 use aethon_core::clock::Clock;
 use aethon_core::error::Error;
 use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider};
@@ -24,6 +23,7 @@ use tokio::time::timeout;
 
 use crate::model_test;
 use crate::prepared::{Prepared, Shared, Source};
+use crate::setup_secret::{self, KeptSecret, literal};
 use crate::wiring;
 
 /// How long a service may take to list its models.
@@ -85,12 +85,15 @@ impl ModelSetup for FirstModelSetup {
         };
         let kept = self.keep_key(wish, trial.provider).await?;
         if let Some(kept) = &kept {
-            edit.changes.insert("model.api_key".to_owned(), json!(format!("${{credential:{}}}", kept.name)));
+            edit.changes.insert("model.api_key".to_owned(), json!(kept.reference()));
         }
         let edited = match self.config.edit(ConfigEdit { is_dry_run: false, ..edit }).await {
             Ok(edited) => edited,
             Err(refusal) => {
-                self.drop_key(kept).await;
+                if let Some(kept) = kept {
+                    let folder = self.source.sources.credentials_directory();
+                    setup_secret::remove_unused(folder, kept, "a key").await;
+                }
                 return Err(refused(refusal));
             }
         };
@@ -174,7 +177,7 @@ impl FirstModelSetup {
         &self,
         wish: &ModelWish,
         provider: Provider,
-    ) -> Result<Option<KeptKey>, ModelSetupRefusal> {
+    ) -> Result<Option<KeptSecret>, ModelSetupRefusal> {
         if wish.key.is_empty() {
             return Ok(None);
         }
@@ -184,24 +187,6 @@ impl FirstModelSetup {
         let kept = kept.map_err(|error| Error::internal("the key could not be stored").because(error))?;
         Ok(Some(kept.map_err(failed)?))
     }
-
-    /// Removes a key that belongs to nothing, because the configuration could not be written.
-    async fn drop_key(&self, kept: Option<KeptKey>) {
-        let Some(kept) = kept.filter(|kept| kept.is_new) else { return };
-        let (folder, name) = (self.source.sources.credentials_directory(), kept.name.clone());
-        let removed = spawn_blocking(move || credentials::remove(&folder, &name)).await;
-        if !matches!(removed, Ok(Ok(_))) {
-            tracing::warn!(credential = kept.name, "a key that is not used could not be removed");
-        }
-    }
-}
-
-/// A key in the home.
-struct KeptKey {
-    /// The name of the credential.
-    name: String,
-    /// Whether it was not there before.
-    is_new: bool,
 }
 
 impl Trial {
@@ -230,27 +215,11 @@ fn changes(wish: &ModelWish, provider: Provider) -> Map<String, Value> {
     ])
 }
 
-/// Stores a key under the name of its provider, as `aethon-cli init` does, or under one that is free: an existing credential
-/// may be the key of something else.
-fn store(folder: &Path, provider: Provider, key: &Secret) -> std::io::Result<KeptKey> {
+/// Stores a key under the name of its provider, as `aethon-cli init` does, or under one that is free.
+fn store(folder: &Path, provider: Provider, key: &Secret) -> std::io::Result<KeptSecret> {
+    let own = [provider.name().to_owned(), format!("{}-model", provider.name())];
     let numbered = (2..100).map(|number| format!("{}-model-{number}", provider.name()));
-    for name in [provider.name().to_owned(), format!("{}-model", provider.name())].into_iter().chain(numbered)
-    {
-        match credentials::load(folder, &name)? {
-            None => {
-                credentials::store(folder, &name, key)?;
-                return Ok(KeptKey { name, is_new: true });
-            }
-            Some(there) if there.expose() == key.expose() => return Ok(KeptKey { name, is_new: false }),
-            Some(_) => {}
-        }
-    }
-    Err(std::io::Error::other("a hundred other keys of this provider are there"))
-}
-
-/// Text of the configuration in which a dollar sign refers to nothing.
-fn literal(text: &str) -> String {
-    text.replace('$', "$$")
+    setup_secret::store(folder, own.into_iter().chain(numbered), key, "keys of this provider")
 }
 
 /// Masks the key in a sentence that may quote the request.

@@ -68,6 +68,7 @@ pub mod rows;
 mod runtime;
 mod sandbox_reach;
 mod service;
+mod setup_secret;
 mod shared_recordings;
 mod telemetry;
 mod transcription;

@@ -143,13 +143,7 @@ impl Service {
             tokio::spawn(upkeep(&aethon, backups, &shutdown)),
         ];
         let background = background.spawn(&keeper, &shutdown);
-        let supervision = Supervision {
-            channels,
-            assistant: aethon.assistant(),
-            clock: aethon.clock.clone(),
-            bus: aethon.shared.bus.clone(),
-        };
-        let channels = ChannelTasks::start(&supervision, &keeper.holding(), &shutdown);
+        let channels = ChannelTasks::start(&supervision(&aethon, channels), &keeper.holding(), &shutdown);
         Ok(Self {
             channels,
             tasks: tasks.into_iter().chain(background).chain(push).collect(),
@@ -234,6 +228,16 @@ impl Service {
         drop(self.peers);
         self.aethon.close().await;
         Ok(())
+    }
+}
+
+/// What the channels are supervised with.
+fn supervision(aethon: &Aethon, channels: Channels) -> Supervision {
+    Supervision {
+        channels,
+        assistant: aethon.assistant(),
+        clock: aethon.clock.clone(),
+        bus: aethon.shared.bus.clone(),
     }
 }
 

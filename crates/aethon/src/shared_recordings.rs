@@ -84,14 +84,14 @@ impl SharedRecordings {
 
     /// Has a recording in the folder, if another instance has made it.
     async fn fetch(&self, name: &RecordingName) -> Result<()> {
-        let name = name.as_str().strip_suffix(ENDING).unwrap_or(name.as_str()).to_owned();
+        let name = stem(name);
         let file = format!("{name}{ENDING}");
         let (folder, sought) = (self.folder.clone(), file.clone());
         let is_here = move || Directory::open(&folder).is_ok_and(|folder| folder.stamp_of(sought).is_some());
         if spawn_blocking(is_here).await.unwrap_or(false) {
             return Ok(());
         }
-        let Some(content) = self.copies.get(&name).await? else { return Ok(()) };
+        let Some(content) = self.copies.get(name).await? else { return Ok(()) };
         let folder = self.folder.clone();
         let written = spawn_blocking(move || {
             std::fs::create_dir_all(&folder)?;
@@ -103,27 +103,34 @@ impl SharedRecordings {
         written.await.map_err(|error| failed(std::io::Error::other(error)))?.map_err(failed)
     }
 
-    /// Brings the folder up to date: takes in what others recorded, and removes what was removed.
-    async fn catch_up(&self) -> Result<()> {
-        let here: BTreeSet<String> =
-            self.here.list().await?.ended.into_iter().map(|listed| listed.name.to_string()).collect();
+    /// Brings the folder, which has these, up to date: takes in what others recorded, and removes what was removed. Returns
+    /// whether anything was to be done.
+    async fn catch_up(&self, here: &Listing) -> Result<bool> {
+        let here: BTreeSet<&str> = here.ended.iter().map(|listed| listed.name.as_str()).collect();
+        let mut has_changed = false;
         for copy in self.copies.list().await? {
             let Some(name) = RecordingName::parse(&copy.name) else { continue };
-            match (copy.is_removed, here.contains(&copy.name)) {
+            match (copy.is_removed, here.contains(&*copy.name)) {
                 (false, false) => self.fetch(&name).await?,
                 (true, true) => drop(self.here.remove(&name).await?),
-                _ => {}
+                _ => continue,
             }
+            has_changed = true;
         }
-        Ok(())
+        Ok(has_changed)
     }
+}
+
+/// Returns the name of a recording without the ending, with which it may be asked for.
+fn stem(name: &RecordingName) -> &str {
+    name.as_str().strip_suffix(ENDING).unwrap_or(name.as_str())
 }
 
 #[async_trait]
 impl Recordings for SharedRecordings {
     async fn list(&self) -> Result<Listing> {
-        self.catch_up().await?;
-        self.here.list().await
+        let listing = self.here.list().await?;
+        if self.catch_up(&listing).await? { self.here.list().await } else { Ok(listing) }
     }
 
     async fn show(&self, name: &RecordingName) -> Result<Recording> {
@@ -152,9 +159,8 @@ impl Recordings for SharedRecordings {
     }
 
     async fn remove(&self, name: &RecordingName) -> Result<bool> {
-        let plain = name.as_str().strip_suffix(ENDING).unwrap_or(name.as_str());
         // First, so that no instance takes it in again.
-        let was_copied = self.copies.remove(plain).await?;
+        let was_copied = self.copies.remove(stem(name)).await?;
         Ok(self.here.remove(name).await? || was_copied)
     }
 }

@@ -76,7 +76,7 @@ impl RequestsElsewhere {
     /// Returns where a request is answered, and how.
     pub(super) fn door(&self, id: &str) -> Option<(PeerId, Arc<dyn AnswerElsewhere>)> {
         let at = self.lock().get(id).map(|(at, _)| *at)?;
-        Some((at, self.0.door.get()?.clone()))
+        Some((at, self.doors()?))
     }
 
     /// Returns the way to all other instances, if there can be some.

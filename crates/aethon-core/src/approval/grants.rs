@@ -115,7 +115,7 @@ impl Grants {
 
     /// Takes in a grant of another instance.
     pub fn allowed_at(&self, at: PeerId, grant: Grant) {
-        if !self.lock().iter().any(|known| known.id == grant.id) {
+        if !self.has(&grant.id) {
             self.add(Grant { at: Some(at), ..grant });
         }
     }
@@ -137,6 +137,11 @@ impl Grants {
                 && grant.pattern.exact == pattern.exact
         };
         self.lock().iter().any(is_same)
+    }
+
+    /// Returns whether there is a grant with this id.
+    pub fn has(&self, id: &str) -> bool {
+        self.lock().iter().any(|grant| grant.id == id)
     }
 
     /// Returns all grants, oldest first.

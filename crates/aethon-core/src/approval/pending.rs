@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::elsewhere::RequestsElsewhere;
 use super::{Answer, AnswerError, ApprovalRequest, Decision, Grants};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result as CoreResult};
 use crate::ids::SessionId;
 use crate::share::{Held, Share, Shares};
 use crate::turn::Trust;
@@ -49,7 +49,7 @@ pub struct ProposedAnswer {
     /// The answer.
     pub answer: Answer,
     /// Receives whether the edit is accepted; the error is a sentence for the person.
-    pub verdict: oneshot::Sender<std::result::Result<(), String>>,
+    pub verdict: oneshot::Sender<Result<(), String>>,
 }
 
 impl PendingApprovals {
@@ -85,7 +85,7 @@ impl PendingApprovals {
 
     /// Answers a request of this instance or another, with changed arguments if the answer has any. The answer counts if this
     /// returns `Ok`.
-    pub async fn answer(&self, id: &str, answer: Answer) -> std::result::Result<(), AnswerError> {
+    pub async fn answer(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
         let is_here = self.lock().contains_key(id);
         match self.elsewhere.door(id).filter(|_| !is_here) {
             Some((peer, door)) => door.answer(peer, id, answer).await,
@@ -94,7 +94,7 @@ impl PendingApprovals {
     }
 
     /// Answers a request of this instance.
-    pub async fn answer_here(&self, id: &str, answer: Answer) -> std::result::Result<(), AnswerError> {
+    pub async fn answer_here(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
         if answer.input.is_none() || answer.decision == Decision::Deny {
             return if self.decide(id, answer) { Ok(()) } else { Err(AnswerError::Unknown) };
         }
@@ -124,8 +124,8 @@ impl PendingApprovals {
     /// # Errors
     ///
     /// Another instance has not confirmed it. Then it is still listed, and can be revoked again.
-    pub async fn take_back(&self, id: &str) -> Result<bool> {
-        if !self.grants.all().iter().any(|grant| grant.id == id) {
+    pub async fn take_back(&self, id: &str) -> CoreResult<bool> {
+        if !self.grants.has(id) {
             return Ok(false);
         }
         if let Some(others) = self.elsewhere.doors()

@@ -102,40 +102,8 @@ fn hash(code: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-    use std::net::IpAddr;
-
     use super::*;
-
-    /// Stores codes for several instances.
-    #[derive(Default)]
-    struct Storage(Mutex<HashMap<String, String>>);
-
-    #[async_trait::async_trait]
-    impl AccessJournal for Storage {
-        async fn add(&self, _name: &str, _line: &str, _until: Timestamp) -> Result<()> {
-            unreachable!("codes are no sign-ins")
-        }
-
-        async fn offer_code(&self, name: &str, known: &str, _until: Timestamp) -> Result<()> {
-            self.0.lock().unwrap().insert(name.to_owned(), known.to_owned());
-            Ok(())
-        }
-
-        async fn take_code(&self, name: &str) -> Result<Option<String>> {
-            Ok(self.0.lock().unwrap().remove(name))
-        }
-
-        fn wrong_token(&self, _address: IpAddr) {}
-
-        async fn claim_signature(&self, _: &str, _: &str, _: Timestamp) -> Result<Option<String>> {
-            unreachable!("no webhook comes")
-        }
-
-        async fn release_signature(&self, _: &str) -> Result<()> {
-            unreachable!("no webhook comes")
-        }
-    }
+    use crate::auth::tests::Journal;
 
     async fn issue(codes: &Codes, now: i64) -> Secret {
         codes.issue("mark".into(), now).await.unwrap().unwrap().0
@@ -147,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn code_counts_once_for_a_while_and_under_its_token() {
-        let storage: Arc<dyn AccessJournal> = Arc::new(Storage::default());
+        let storage: Arc<dyn AccessJournal> = Arc::new(Journal::default());
         let here = Codes::new(Some(storage.clone()));
         let there = Codes::new(Some(storage));
         let own = Codes::new(None);

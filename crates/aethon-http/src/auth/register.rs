@@ -186,6 +186,7 @@ fn read(mut file: &File, now: i64) -> io::Result<Vec<Entry>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::tests::Journal;
 
     fn ended(name: &str, ends: i64) -> Entry {
         Entry::Ended { name: name.into(), ends }
@@ -208,44 +209,9 @@ mod tests {
         assert_eq!(file.metadata().unwrap().len(), 21, "the rest is gone");
     }
 
-    /// Remembers lines by their names.
-    #[derive(Default)]
-    struct Lines(std::sync::Mutex<std::collections::BTreeMap<String, String>>);
-
-    #[async_trait::async_trait]
-    impl crate::options::AccessJournal for Lines {
-        async fn add(&self, name: &str, line: &str, _until: Timestamp) -> aethon_core::error::Result<()> {
-            self.0.lock().unwrap().insert(name.to_owned(), line.to_owned());
-            Ok(())
-        }
-
-        async fn offer_code(&self, _: &str, _: &str, _: Timestamp) -> aethon_core::error::Result<()> {
-            unreachable!("sign-ins are no codes")
-        }
-
-        async fn take_code(&self, _: &str) -> aethon_core::error::Result<Option<String>> {
-            unreachable!("sign-ins are no codes")
-        }
-
-        fn wrong_token(&self, _: std::net::IpAddr) {}
-
-        async fn claim_signature(
-            &self,
-            _: &str,
-            _: &str,
-            _: Timestamp,
-        ) -> aethon_core::error::Result<Option<String>> {
-            unreachable!("no webhook comes")
-        }
-
-        async fn release_signature(&self, _: &str) -> aethon_core::error::Result<()> {
-            unreachable!("no webhook comes")
-        }
-    }
-
     #[tokio::test]
     async fn shared_register_is_read_by_another_instance_in_its_order() {
-        let lines = Arc::new(Lines::default());
+        let lines = Arc::new(Journal::default());
         let begun = |name: &str, began: i64| {
             let (token, address) = ("0a".to_owned(), "::1".to_owned());
             Entry::Begun(SignInRecord { name: name.into(), ends: 200, began, token, address })
@@ -254,7 +220,7 @@ mod tests {
         for entry in [begun("a", 30), begun("b", 10), ended("a", 200), ended("c", 90)] {
             kept.add(entry).await;
         }
-        let written = lines.0.lock().unwrap().values().cloned().collect();
+        let written = lines.records.lock().unwrap().values().cloned().collect();
         let other = Register::Shared(SharedSignIns { journal: lines, lines: written });
         assert_eq!(other.read(100), [ended("a", 200), begun("b", 10), begun("a", 30)]);
     }

@@ -115,7 +115,7 @@ impl SignIns {
         }
         let state = Mutex::new(state);
         let lifetime = i64::try_from(options.lifetime.as_secs()).unwrap_or(i64::MAX);
-        let codes = Codes::new(options.journal.as_ref().map(|shared| shared.journal.clone()));
+        let codes = Codes::new(options.shared());
         Self { key, clock, state, kept, lifetime, codes, changes: watch::Sender::new(()) }
     }
 

@@ -5,12 +5,52 @@ use aethon_core::testkit::ManualClock;
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use jiff::{SignedDuration, Timestamp};
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
 
 use super::*;
-use crate::options::SignInOptions;
+use crate::options::{AccessJournal, SignInOptions};
 
 const TOKEN: &str = "correct horse+battery";
+
+/// Keeps what several instances share, by its name.
+#[derive(Default)]
+pub(crate) struct Journal {
+    pub(crate) records: Mutex<BTreeMap<String, String>>,
+}
+
+#[async_trait]
+impl AccessJournal for Journal {
+    async fn add(&self, name: &str, line: &str, _until: Timestamp) -> Result<()> {
+        self.records.lock().unwrap().insert(name.to_owned(), line.to_owned());
+        Ok(())
+    }
+
+    async fn offer_code(&self, name: &str, known: &str, until: Timestamp) -> Result<()> {
+        self.add(name, known, until).await
+    }
+
+    async fn take_code(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.records.lock().unwrap().remove(name))
+    }
+
+    fn wrong_token(&self, _address: IpAddr) {}
+
+    async fn claim_signature(&self, name: &str, request: &str, until: Timestamp) -> Result<Option<String>> {
+        let known = self.records.lock().unwrap().get(name).cloned();
+        if known.is_none() {
+            self.add(name, request, until).await?;
+        }
+        Ok(known)
+    }
+
+    async fn release_signature(&self, name: &str) -> Result<()> {
+        self.take_code(name).await.map(drop)
+    }
+}
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()))

@@ -1,6 +1,6 @@
 //! What this instance knows of the others: who is alive, and in which sessions they are busy.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::ids::{SessionId, TurnId};
@@ -104,15 +104,14 @@ impl Others {
     /// Replaces the turns of an instance by these, and returns the sessions of which the state may have changed.
     pub(super) fn replace(&self, at: PeerId, turns: Vec<(SessionId, TurnId)>) -> BTreeSet<SessionId> {
         let mut known = self.lock();
-        let before: Vec<_> = known.turns.iter().filter(|(_, (peer, _))| *peer == at).collect();
-        let mut changed: BTreeSet<_> = before.iter().map(|(_, (_, session))| session.clone()).collect();
-        let before: Vec<_> = before.into_iter().map(|(turn, _)| turn.clone()).collect();
-        before.iter().for_each(|turn| known.remove(turn));
-        for (session, turn) in turns {
-            changed.insert(session.clone());
-            known.add(at, session, turn);
+        let before = known.turns.iter().filter(|(_, (peer, _))| *peer == at);
+        let before: HashSet<_> = before.map(|(turn, (_, session))| (session.clone(), turn.clone())).collect();
+        let now: HashSet<_> = turns.into_iter().collect();
+        before.difference(&now).for_each(|(_, turn)| known.remove(turn));
+        for (session, turn) in now.difference(&before) {
+            known.add(at, session.clone(), turn.clone());
         }
-        changed
+        before.symmetric_difference(&now).map(|(session, _)| session.clone()).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -149,6 +148,8 @@ mod tests {
         assert_eq!(others.live([one, two].into()), []);
         assert_eq!(others.live([two].into()), [one]);
         assert!(!others.is_in_sight(), "its pages are gone with it");
+        let same = vec![(session("b"), turn("b1"))];
+        assert_eq!(others.replace(one, same), [].into(), "what is told again changes nothing");
         assert_eq!(others.replace(one, Vec::new()), [session("b")].into());
         assert!(!others.is_busy(&session("b")));
     }

@@ -3,6 +3,7 @@
 import { at } from "../shared/base.js";
 import { copyButton } from "../shared/copy.js";
 import { make, fill } from "../shared/dom.js";
+import { quoted } from "../shared/shell-quote.js";
 import { docsWords as words } from "../texts/docs.js";
 import { address, example, resolved, typeOf } from "./schema.js";
 
@@ -120,7 +121,6 @@ function form(document, method, path, operation) {
  * @param {{method: string, url: string, body?: string, isSigned: boolean, headers: Record<string, string>}} request
  */
 export function curlOf({ method, url, body, isSigned, headers }) {
-  const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [`curl${method === "get" ? "" : ` -X ${method.toUpperCase()}`} ${quoted(url)}`];
   if (isSigned) lines.push('-H "Authorization: Bearer $AETHON_TOKEN"');
   for (const [name, value] of Object.entries(headers)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);

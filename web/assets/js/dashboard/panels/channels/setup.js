@@ -9,6 +9,7 @@ import { openDialog } from "../../../shared/dialog.js";
 import { fill, make } from "../../../shared/dom.js";
 import { icon } from "../../../shared/icons.js";
 import { sentence } from "../../../shared/sentence.js";
+import { quoted } from "../../../shared/shell-quote.js";
 import { visible } from "../../../shared/visible.js";
 import { channelWords } from "../../../texts/channels.js";
 import { shell } from "../../../texts/shell.js";
@@ -213,7 +214,6 @@ function checkList(isFine, checks) {
  * @returns {string}
  */
 export function terminalCommands(name, known, settings, allowed) {
-  const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [];
   for (const { key, isSecret } of known) {
     if (!settings[key]) continue;

@@ -1,5 +1,7 @@
 // The configuration as a list of keys, each with its value, its default, and its description in the schema.
 
+import { quoted } from "../../../shared/shell-quote.js";
+
 /** @import { ConfigKey } from "../../../wire/api.js" */
 
 /**
@@ -134,5 +136,5 @@ export function terminalCommand(entry, value) {
 /** @param {unknown} value */
 function shellWord(value) {
   const text = typeof value === "object" ? asToml(value) : String(value);
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w./:@-]+$/.test(text) ? text : quoted(text);
 }

@@ -2,6 +2,8 @@
 
 /** @typedef {{text: string, kind: string}} Piece */
 
+/** A line at which code begins or ends. */
+const fence = /^\s*(```|~~~)/;
 const inLine = /(`[^`]+`)|(\*\*[^*]+\*\*)|\b((?:MUST|SHOULD|REQUIRED|RECOMMENDED|SHALL)(?: NOT)?|MAY|OPTIONAL)\b/g;
 
 /**
@@ -11,7 +13,7 @@ const inLine = /(`[^`]+`)|(\*\*[^*]+\*\*)|\b((?:MUST|SHOULD|REQUIRED|RECOMMENDED
 export function paintedLines(lines) {
   let isCode = false;
   return lines.map((line) => {
-    if (/^\s*(```|~~~)/.test(line)) {
+    if (fence.test(line)) {
       isCode = !isCode;
       return [{ text: line, kind: "fence" }];
     }
@@ -43,7 +45,7 @@ export function headingsOf(lines) {
   let isCode = false;
   const found = [];
   for (const [index, line] of lines.entries()) {
-    if (/^\s*(```|~~~)/.test(line)) isCode = !isCode;
+    if (fence.test(line)) isCode = !isCode;
     const match = isCode ? null : /^(#{1,6})\s+(.+?)\s*#*$/.exec(line);
     if (match) found.push({ line: index + 1, level: match[1].length, title: match[2] });
   }
