@@ -11,6 +11,11 @@ fn row(name: &str) -> String {
     format!("one('.session[data-name=\"{name}\"]')")
 }
 
+/// The heading under which a conversation stands.
+fn group(name: &str) -> String {
+    format!("{}?.closest('ul').previousElementSibling.textContent", row(name))
+}
+
 /// Waits until an expression is true, which a change on another device must make so within a second or so.
 fn soon(page: &Page, what: &str, expression: &str) {
     let begun = Instant::now();
@@ -28,6 +33,7 @@ fn list_follows_another_device_and_announces_its_reply() {
     other.until("done");
     soon(&page, "it is unread", &format!("{}?.querySelector('.session-unread')", row("other")));
     assert!(!page.browser.is(&format!("{}.querySelector('.session-busy')", row("other"))));
+    soon(&page, "it stands under its own heading", &format!("{} === 'Unread'", group("other")));
     page.until("the title counts it", "/^\\(1\\) !say mine/.test(document.title)");
     page.until("a message tells of it", "/“!stream 60 40” has an answer/.test(one('.toasts').innerText)");
     page.browser.click_words("Open");
@@ -36,6 +42,7 @@ fn list_follows_another_device_and_announces_its_reply() {
         "location.hash === '#/other' && one('.reply .prose')?.innerText.includes('token60')",
     );
     soon(&page, "it is read", &format!("!{}?.querySelector('.session-unread')", row("other")));
+    soon(&page, "it stands among those of its day", &format!("{} === 'Today'", group("other")));
     page.until("nothing is counted", "!/^\\(/.test(document.title)");
     let is_read = || {
         let list = page.server().get("/api/sessions").json();
@@ -49,6 +56,29 @@ fn list_follows_another_device_and_announces_its_reply() {
     // The conversation that is in view makes no noise.
     page.ask("!say seen at once");
     assert!(!page.browser.is("/seen at once/.test(one('.toasts').innerText)"));
+    page.assert_clean();
+}
+
+#[test]
+fn conversation_that_is_opened_under_unread_stays_under_the_pointer() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("!say mine");
+    page.server().chat("other").say("m1", "!say theirs");
+    soon(&page, "it is unread", &format!("{} === 'Unread'", group("other")));
+    let pointer = |event: &str| {
+        page.browser.run(&format!("one('.sessions').dispatchEvent(new PointerEvent('{event}'));"), &[]);
+    };
+    pointer("pointerenter");
+    page.browser.click(".session[data-name=\"other\"] a");
+    let is_read =
+        format!("location.hash === '#/other' && !{}.querySelector('.session-unread')", row("other"));
+    soon(&page, "it is open and read", &is_read);
+    // Something else is drawn meanwhile.
+    page.server().chat("third").say("m1", "!say later");
+    soon(&page, "another one is unread", &format!("{} === 'Unread'", group("third")));
+    assert!(page.browser.is(&format!("{} === 'Unread'", group("other"))), "it stays where it was pressed");
+    pointer("pointerleave");
+    soon(&page, "it goes to those of its day", &format!("{} === 'Today'", group("other")));
     page.assert_clean();
 }
 

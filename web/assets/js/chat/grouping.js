@@ -1,6 +1,7 @@
-// Groups the list of conversations: pinned, by folder, and by age. Pure.
+// Groups the list of conversations: pinned, unread, by folder, and by age. Pure.
 
 import { texts } from "../texts.js";
+import { newsWords } from "../texts/news.js";
 
 /**
  * @typedef {{session_id: string, channel: string, title?: string | null, updated_at: string, busy?: boolean,
@@ -14,9 +15,10 @@ const dayMs = 86400000;
  * @param {Listed[]} sessions
  * @param {Date} now
  * @param {boolean} [withArchived] whether those that are archived have their place among the others
+ * @param {Set<Listed>} [unread] those that stand in a group of their own, unless they are pinned
  * @returns {{label: string, key: string, sessions: Listed[]}[]} the groups that are not empty, the newest conversations of each first
  */
-export function grouped(sessions, now, withArchived = false) {
+export function grouped(sessions, now, withArchived = false, unread = new Set()) {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   // A day of the clock change has 23 or 25 hours.
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1).getTime();
@@ -25,7 +27,7 @@ export function grouped(sessions, now, withArchived = false) {
   const folder = (/** @type {string} */ name) => ({ label: name, key: `folder:${name}` });
   const own = (/** @type {string} */ label) => ({ label, key: label });
   const ages = [words.today, words.yesterday, words.week, words.earlier].map(own);
-  const all = [own(words.pinned), ...foldersOf(sessions).map(folder), ...ages];
+  const all = [own(words.pinned), own(newsWords.unread), ...foldersOf(sessions).map(folder), ...ages];
   /** @type {Map<string, {label: string, key: string, sessions: Listed[]}>} */
   const groups = new Map(all.map((group) => [group.key, { ...group, sessions: [] }]));
   const shown = sessions.filter((session) => withArchived || !session.archived);
@@ -33,7 +35,8 @@ export function grouped(sessions, now, withArchived = false) {
     const at = Date.parse(session.updated_at);
     const age =
       at >= midnight ? words.today : at >= yesterday ? words.yesterday : at >= midnight - 6 * dayMs ? words.week : words.earlier;
-    groups.get(session.pinned ? words.pinned : session.folder ? `folder:${session.folder}` : age)?.sessions.push(session);
+    const place = unread.has(session) ? newsWords.unread : session.folder ? `folder:${session.folder}` : age;
+    groups.get(session.pinned ? words.pinned : place)?.sessions.push(session);
   }
   return [...groups.values()].filter((group) => group.sessions.length > 0);
 }

@@ -26,6 +26,7 @@ import { Keeping } from "./keeping.js";
 import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
 import { Selection } from "./selection.js";
+import { UnreadGroup } from "./unread-group.js";
 
 /** @import { Listed } from "./grouping.js" */
 /** @import { Before } from "./news.js" */
@@ -108,6 +109,7 @@ export class Sidebar {
     move: (names) => void this.#keeping.moveAll(this.#named(names), foldersOf(this.#sessions)).then((isDone) => isDone && this.#selection.end()),
     remove: (names) => void this.#keeping.removeAll(this.#named(names)).then((isDone) => isDone && this.#selection.end()),
   });
+  #unread = new UnreadGroup(this.#list, () => this.#planDraw());
   #asked = 0;
   /** @type {Map<string, SessionNews>} News since the list was requested last. */ #meanwhile = new Map();
   #isDrawPlanned = false;
@@ -424,7 +426,10 @@ export class Sidebar {
     const focused = /** @type {HTMLElement | null} */ (
       this.#list.contains(document.activeElement) ? document.activeElement : null
     );
-    const groups = grouped(this.#sessions, new Date(serverNow()), this.#query !== "");
+    const isSearch = this.#query !== "";
+    // What a search finds stays in its own order.
+    const unread = this.#unread.of(isSearch ? [] : this.#sessions, (session) => this.#isUnreadElsewhere(session));
+    const groups = grouped(this.#sessions, new Date(serverNow()), isSearch, unread);
     const more =
       this.#cursor &&
       this.#kept("more", () =>
@@ -578,6 +583,11 @@ export class Sidebar {
   /** The open conversation is being read. @param {Listed} session */
   #isShownUnread(session) {
     return session.unread && !session.busy && (nameOf(session) !== this.#current || document.hidden);
+  }
+
+  /** The open one stays where it is. @param {Listed} session */
+  #isUnreadElsewhere(session) {
+    return Boolean(session.unread && !session.busy && !session.archived) && nameOf(session) !== this.#current;
   }
 }
 
