@@ -10,6 +10,7 @@ import { texts } from "../../../texts.js";
 import { agents as words } from "../../../texts/agents.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { searchField, select } from "../../../components/form.js";
+import { further } from "../../../components/further.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { exactTime } from "../../exact-time.js";
@@ -17,7 +18,7 @@ import { byWork } from "./by-work.js";
 import { workSection } from "./work.js";
 
 /** @import { Path } from "../../../shared/api.js" */
-/** @import { AgentActivity, AgentList, AgentStanding } from "../../../wire/api.js" */
+/** @import { AgentActivity, AgentHistory, AgentList, AgentRun, AgentStanding } from "../../../wire/api.js" */
 
 /**
  * @typedef {{agent_id: string, name: string, role: string, session_id: string, kind: string, parent: string | null,
@@ -27,7 +28,15 @@ import { workSection } from "./work.js";
  *   cached_tokens: number, cost_usd: number}} Run
  */
 
-/** @type {Path<AgentList>} */ const path = "/api/agents?limit=500";
+/** How many runs come with the agents. */
+const newest = 500;
+/** @type {Path<AgentList>} */ const path = `/api/agents?limit=${newest}`;
+/**
+ * Older runs. The list of agents names no cursor, so the first time the newest ones come along.
+ * @param {string} cursor @returns {Path<AgentHistory>}
+ */
+const olderPath = (cursor) =>
+  `/api/agents/history?${new URLSearchParams(cursor ? { limit: String(newest), cursor } : { limit: String(2 * newest) })}`;
 const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({
   idle: ["", ""],
   thinking: ["accent", "spark"],
@@ -180,6 +189,14 @@ function tick(host) {
 /** @param {{agent: string, outcome: string, text: string, run: string}} wanted @param {import("../../context.js").Context} context */
 function history(wanted, context) {
   let runs = /** @type {Run[]} */ ([]);
+  const older = further(context, {
+    path: olderPath,
+    rows: (/** @type {AgentHistory} */ { history: found }) => found,
+    key: (/** @type {AgentRun} */ run) => run.agent_id,
+    shown: () => show(older.rows()),
+    isLasting: true,
+  });
+  /** @type {AgentStanding[]} */ let everyone = [];
   const openRun = (/** @type {Run} */ run) => context.go([run.agent_id], queryOf(wanted));
   const view = table({
     label: words.label,
@@ -212,6 +229,18 @@ function history(wanted, context) {
     else if (found.length === 0) fill(body, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
     else if (body.firstChild !== view.show(found)) fill(body, view.element);
   };
+  const show = (/** @type {AgentRun[]} */ next) => {
+    runs = next.map((run) => ({ ...run, tools: run.tools ?? [], task: run.task ?? "" }));
+    const names = [...new Set([...everyone.map(({ name }) => name), ...runs.map(({ name }) => name)])];
+    if (document.activeElement !== agent)
+      fill(
+        agent,
+        ...[["", words.allAgents], ...names.map((name) => [name, nameOf(name)])].map(([value, label]) =>
+          make("option", { value, selected: value === wanted.agent }, label),
+        ),
+      );
+    draw();
+  };
   const change = (/** @type {Partial<typeof wanted>} */ next) => {
     Object.assign(wanted, next);
     context.note([], queryOf(wanted));
@@ -238,24 +267,17 @@ function history(wanted, context) {
       heading(words.history),
       make("div", { class: "bar" }, search.element, agent, outcome, count),
       body,
+      older.element,
     ),
     open,
     only: (/** @type {string} */ name) => {
       agent.value = name;
       change({ agent: name });
     },
-    show: (/** @type {Run[]} */ next, /** @type {AgentStanding[]} */ standing) => {
+    show: (/** @type {AgentRun[]} */ next, /** @type {AgentStanding[]} */ standing) => {
       const first = runs.length === 0;
-      runs = next.map((run) => ({ ...run, tools: run.tools ?? [], task: run.task ?? "" }));
-      const names = [...new Set([...standing.map(({ name }) => name), ...runs.map(({ name }) => name)])];
-      if (document.activeElement !== agent)
-        fill(
-          agent,
-          ...[["", words.allAgents], ...names.map((name) => [name, nameOf(name)])].map(([value, label]) =>
-            make("option", { value, selected: value === wanted.agent }, label),
-          ),
-        );
-      draw();
+      everyone = standing;
+      show(older.take(next, next.length >= newest ? "" : null));
       if (first && wanted.run) open(wanted.run);
     },
   };

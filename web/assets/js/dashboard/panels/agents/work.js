@@ -1,6 +1,7 @@
 // Multi-turn work: its plan, progress and cost, and pausing, resuming and cancelling it.
 
 import { openDrawer, pairs } from "../../../components/drawer.js";
+import { further } from "../../../components/further.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button, iconButton, note } from "../../../shared/controls.js";
@@ -24,6 +25,8 @@ import { exactTime } from "../../exact-time.js";
  */
 
 /** @type {Path<WorkList>} */ const path = "/api/work?limit=200";
+/** @param {string} cursor @returns {Path<WorkList>} */
+const olderPath = (cursor) => `${path}&cursor=${encodeURIComponent(cursor)}`;
 
 /** How often open work is reloaded, because no event reports that a request was carried out or that work has ended. */
 const againMs = 3000;
@@ -42,9 +45,21 @@ export function workSection(context) {
   const head = make("div", { class: "section-head" }, make("h2", {}, words.title), aside);
   const hint = make("div", {});
   const body = make("div", { class: "stack" });
+  const whole = make("div", {}, body);
   let isWorking = false;
-  const show = (/** @type {WorkList} */ { enabled, ambient, paused, work = [] }) => {
-    isWorking = work.some((/** @type {Work} */ one) => open.has(one.state));
+  const older = further(context, {
+    path: olderPath,
+    rows: (/** @type {WorkList} */ { work }) => work,
+    key: (/** @type {Work} */ work) => work.work_id,
+    shown: () => {
+      isWorking = older.rows().some((one) => open.has(one.state));
+      list.show(older.rows());
+    },
+  });
+  whole.append(older.element);
+  const show = (/** @type {WorkList} */ { enabled, ambient, paused, work: newest = [], next_cursor: next }) => {
+    const work = older.take(newest, next);
+    isWorking = work.some((one) => open.has(one.state));
     fill(aside, enabled && switchAll(context, paused));
     fill(
       hint,
@@ -52,7 +67,7 @@ export function workSection(context) {
       enabled && ambient && make("p", { class: "is-soft" }, words.ambient),
     );
     fill(body, hint.hasChildNodes() && hint, work.length > 0 ? list.show(work) : nothing(enabled));
-    return body;
+    return whole;
   };
   const answers = region(context, { path, failure: words.failed, lines: 3, optional: true, show });
   const timer = setInterval(() => isWorking && !document.hidden && answers.soon(), againMs);

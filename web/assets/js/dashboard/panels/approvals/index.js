@@ -15,6 +15,7 @@ import { asking } from "../../../texts/asking.js";
 import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { searchField, select } from "../../../components/form.js";
+import { further } from "../../../components/further.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { approvalsPath } from "../../approvals-path.js";
@@ -22,7 +23,7 @@ import { approvalList, denyAll, hasKept, keptQuestions } from "../../approvals.j
 import { exactTime } from "../../exact-time.js";
 
 /** @import { Path } from "../../../shared/api.js" */
-/** @import { Audit, Grant } from "../../../wire/api.js" */
+/** @import { Audit, AuditEntry, Grant } from "../../../wire/api.js" */
 
 /**
  * @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id:
@@ -30,6 +31,8 @@ import { exactTime } from "../../exact-time.js";
  */
 
 /** @type {Path<Audit>} */ const auditPath = "/api/audit?limit=1000";
+/** @param {string} cursor @returns {Path<Audit>} */
+const olderPath = (cursor) => `${auditPath}&cursor=${encodeURIComponent(cursor)}`;
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -157,6 +160,14 @@ function pastDecisions(context) {
   const view = table({ label: words.pastLabel, key: (/** @type {Row} */ row) => row.key, columns, open: openRow });
   const count = make("span", { class: "bar-count", role: "status" });
   const body = make("div", {});
+  const older = further(context, {
+    path: olderPath,
+    rows: (/** @type {Audit} */ { audit }) => audit,
+    key: (/** @type {AuditEntry} */ entry) => JSON.stringify(entry),
+    shown: () => take(older.rows()),
+    isLasting: true,
+  });
+  const whole = make("div", {}, body, older.element);
   const show = () => {
     const asked = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
     const found = rows.filter(
@@ -170,7 +181,16 @@ function pastDecisions(context) {
     if (rows.length === 0) fill(body, state({ icon: "shield", title: words.pastEmptyTitle, text: words.pastEmpty }));
     else if (found.length === 0) fill(body, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
     else arrange(body, [/** @type {Element} */ (view.show(found))]);
-    return body;
+    return whole;
+  };
+  const take = (/** @type {AuditEntry[]} */ audit) => {
+    const seen = new Map();
+    rows = audit.map((entry) => {
+      const base = `${entry.at} ${entry.action} ${entry.subject} ${entry.turn}`;
+      seen.set(base, (seen.get(base) ?? 0) + 1);
+      return { ...entry, key: `${base} ${seen.get(base)}` };
+    });
+    return show();
   };
   const change = (/** @type {Partial<typeof wanted>} */ next) => {
     Object.assign(wanted, next);
@@ -182,15 +202,7 @@ function pastDecisions(context) {
   const answers = region(context, {
     path: auditPath,
     failure: words.pastFailed,
-    show: ({ audit = [] }) => {
-      const seen = new Map();
-      rows = audit.map((entry) => {
-        const base = `${entry.at} ${entry.action} ${entry.subject} ${entry.turn}`;
-        seen.set(base, (seen.get(base) ?? 0) + 1);
-        return { ...entry, key: `${base} ${seen.get(base)}` };
-      });
-      return show();
-    },
+    show: ({ audit = [], next_cursor: next }) => take(older.take(audit, next)),
   });
   const element = make(
     "section",

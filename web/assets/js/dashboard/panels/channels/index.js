@@ -1,5 +1,6 @@
 // The channels: their state, undelivered messages, paired senders, and signed-in browsers.
 
+import { further } from "../../../components/further.js";
 import { region, together } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button, note } from "../../../shared/controls.js";
@@ -28,6 +29,8 @@ import { signInPhone } from "./sign-in-phone.js";
 
 /** @type {Path<Channels>} */ const channelsPath = "/api/channels";
 /** @type {Path<Outbox>} */ const outboxPath = "/api/outbox?limit=200";
+/** @param {string} cursor @returns {Path<Outbox>} */
+const olderPath = (cursor) => `${outboxPath}&cursor=${encodeURIComponent(cursor)}`;
 /** @type {Path<Pairings>} */ const pairingsPath = "/api/pairings";
 /** @type {Path<SignIns>} */ const signInsPath = "/api/sign-ins";
 /** Where a code is made for somebody to pair. @type {Path<PairingCode>} */ const codePath = `${pairingsPath}`;
@@ -264,16 +267,29 @@ function deliveries(context) {
     ],
   });
   const foot = make("p", { class: "field-hint" });
-  const whole = make("div", {}, foot);
+  let all = 0;
+  const older = further(context, {
+    path: olderPath,
+    rows: (/** @type {Outbox} */ { deliveries: rows }) => rows,
+    key: (/** @type {Delivery} */ row) => row.id,
+    shown: () => show(older.rows()),
+  });
+  const whole = make("div", {}, foot, older.element);
+  const show = (/** @type {Delivery[]} */ rows) => {
+    foot.textContent = all > rows.length ? words.more(rows.length, all) : "";
+    whole.prepend(list.show(rows));
+    return whole;
+  };
   const view = region(context, {
     path: outboxPath,
     failure: words.deliveriesFailed,
     lines: 3,
-    show: ({ deliveries: rows = [], count = 0 }) => {
-      if (rows.length === 0) return note({ icon: "check", title: words.allDelivered, text: words.allDeliveredHint });
-      foot.textContent = count > rows.length ? words.more(rows.length, count) : "";
-      whole.prepend(list.show(rows));
-      return whole;
+    show: ({ deliveries: rows = [], count = 0, next_cursor: next }) => {
+      all = count;
+      const shown = older.take(rows, next);
+      return shown.length > 0
+        ? show(shown)
+        : note({ icon: "check", title: words.allDelivered, text: words.allDeliveredHint });
     },
   });
   return {
