@@ -53,6 +53,8 @@ impl Hook for AutoRecall {
         // A stranger's text must not retrieve the statements of people here, whether it is marked or not.
         let is_strangers = inbound.untrusted || turn.trust() == Trust::Outside;
         let is_own = !is_strangers && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
+        // The vector of a question is cached, and would outlive a temporary session.
+        let is_own = is_own && !turn.session.is_temporary();
         if !is_own || self.top_k == 0 || self.max_chars == 0 {
             return Ok(Vec::new());
         }

@@ -91,6 +91,15 @@ impl News {
     /// Returns the news in an event, if others need it.
     pub(super) fn of(event: Event) -> Option<Self> {
         match event {
+            // It lives at one instance.
+            Event::Session { session, .. }
+            | Event::TurnStarted { session, .. }
+            | Event::TurnEnded { session, .. }
+                if session.is_temporary() =>
+            {
+                None
+            }
+            Event::ApprovalOpened(request) if request.session_id.is_temporary() => None,
             Event::Session { session, change } => Some(Self::Session { session, change }),
             Event::TurnStarted { session, turn } => Some(Self::TurnStarted { session, turn }),
             Event::TurnEnded { session, turn, end } => Some(Self::TurnEnded { session, turn, end }),

@@ -184,7 +184,10 @@ async fn next(events: Option<&mut Receiver<Event>>) -> Result<Event, RecvError> 
 
 /// Returns the note about an event for a device, if there is one.
 fn note_of(event: &Event) -> Option<PushNote> {
-    let note = |kind, session: &SessionId| Some(PushNote { kind, session: session.to_string() });
+    // A temporary session has no place in what a phone keeps, and where its page is gone it is over.
+    let note = |kind, session: &SessionId| {
+        (!session.is_temporary()).then(|| PushNote { kind, session: session.to_string() })
+    };
     match event {
         Event::ApprovalOpened(request) => note(PushKind::Approval, &request.session_id),
         Event::TurnEnded { session, end, .. } if session.channel() == "webchat" => match end {
