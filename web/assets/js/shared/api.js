@@ -22,8 +22,9 @@ export class Problem extends Error {
 }
 
 /**
- * `body` is sent as JSON, `file` as it is.
- * @typedef {{method?: string, body?: unknown, file?: Blob, headers?: Record<string, string>, signal?: AbortSignal}} Options
+ * `body` is sent as JSON, `file` as it is. With `keepalive` the request goes on when the page is left.
+ * @typedef {{method?: string, body?: unknown, file?: Blob, headers?: Record<string, string>, signal?: AbortSignal,
+ *   keepalive?: boolean}} Options
  */
 
 /** Sends a request to the server, and returns its JSON. @param {string} path @param {Options} [options] @returns {Promise<any>} */
@@ -33,7 +34,7 @@ export const request = async (path, options) => (await exchange(path, options)).
  * The same, with the version of the answer.
  * @param {string} path @param {Options} [options] @returns {Promise<{data: any, etag: string}>}
  */
-export async function exchange(path, { method = "GET", body, file, headers: more, signal } = {}) {
+export async function exchange(path, { method = "GET", body, file, headers: more, signal, keepalive } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -42,7 +43,7 @@ export async function exchange(path, { method = "GET", body, file, headers: more
   try {
     const payload = file ?? (body === undefined ? undefined : JSON.stringify(body));
     response = await ((method === "GET" && takeEarly(path)) ||
-      fetch(at(path), { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
+      fetch(at(path), { method, headers, body: payload, keepalive, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }
