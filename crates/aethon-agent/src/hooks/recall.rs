@@ -200,6 +200,13 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn temporary_sessions_recall_nothing() {
+        let hook = AutoRecall::new(remembering(&["The cat is called Momo."]).await, 4, 1500);
+        let session = SessionId::temporary("webchat", None).unwrap();
+        assert_eq!(recalled(&hook, &Inbound::say(session, "the cat?")).await, None);
+    }
+
+    #[tokio::test]
     async fn a_memory_that_fails_does_not_fail_the_turn() {
         let store = remembering(&["The cat is called Momo."]).await;
         store.fail("search", 1);

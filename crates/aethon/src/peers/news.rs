@@ -130,6 +130,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn other_instances_hear_nothing_of_temporary_sessions() {
+        let session = SessionId::temporary("webchat", None).unwrap();
+        let turn = TurnId::existing("t");
+        for event in [
+            Event::Session { session: session.clone(), change: SessionChange::Deleted },
+            Event::TurnStarted { session: session.clone(), turn: turn.clone() },
+            Event::TurnEnded { session, turn, end: TurnEnd::End },
+        ] {
+            assert_eq!(News::of(event), None);
+        }
+    }
+
+    #[test]
     fn news_and_questions_are_read_as_they_were_written() {
         let session = SessionId::parse("webchat:a").unwrap();
         let turn = TurnId::existing("t");

@@ -338,6 +338,13 @@ mod tests {
         assert_eq!(left, ["lasting"], "a device whose sign-in ended is removed");
     }
 
+    #[test]
+    fn phones_hear_nothing_of_temporary_sessions() {
+        let ended = |session| Event::TurnEnded { session, turn: TurnId::fresh(), end: TurnEnd::End };
+        assert!(note_of(&ended(SessionId::of("webchat", "a").unwrap())).is_some());
+        assert!(note_of(&ended(SessionId::temporary("webchat", None).unwrap())).is_none());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn nothing_is_sent_while_a_page_is_in_sight() {
         let bench = Bench::new(&[], true).await;
