@@ -55,6 +55,11 @@ impl MemoryStore {
         tables.sessions.iter().filter(|(_, row)| row.sender == sender).map(|(id, _)| id.clone()).collect()
     }
 
+    /// Removes the runs of SOPs in a session.
+    pub fn forget_runs(&self, session: &SessionId) {
+        self.tables().jobs.sop_runs.retain(|run| run.session_id != *session);
+    }
+
     /// Returns the sessions that were not used since then.
     pub fn idle_since(&self, since: Timestamp) -> Vec<SessionId> {
         let tables = self.tables();

@@ -59,6 +59,7 @@ impl Temporary {
         while let Some(next) = open.pop() {
             open.extend(self.memory.sessions_of(next.as_str()));
             let was_there = self.memory.clear(&next, Clear::Delete).await?;
+            self.memory.forget_runs(&next);
             existed |= was_there && next == *session;
         }
         Ok(existed)

@@ -9,6 +9,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::import::NewSession;
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::{BinQuery, Clear, SessionQuery, TurnPhase};
+use aethon_core::sop::{SopName, SopRun, SopRunState};
 use aethon_core::storage::Storage;
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryQuery, TelemetryStatus};
 use aethon_core::testkit::conformance::Stage;
@@ -127,6 +128,34 @@ async fn a_temporary_session_is_gone_at_once_with_its_specialists() {
     let late = Message::new(Role::Assistant, vec![Block::text("late")], start());
     assert!(transcripts.post(&id, "1", late).await.unwrap_err().is_invalid());
     assert!(transcripts.session(&id).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_procedure_in_a_temporary_session_ends_with_it() {
+    let home = Home::new();
+    let id = temporary();
+    let turn = home.turn(&id, "/trip", "where to?").await;
+    let run = SopRun {
+        run_id: "r".into(),
+        sop_name: SopName::parse("trip").unwrap(),
+        session_id: id.clone(),
+        turn: Some(turn.clone()),
+        state: SopRunState::Asking,
+        step: 0,
+        steps_done: 0,
+        steps: 1,
+        parameters: [("to".to_owned(), "zebra".to_owned())].into(),
+        started_at: start(),
+        updated_at: start(),
+        cost_usd: 0.0,
+        error: None,
+    };
+    let runs = &home.storage.workflows.sop_runs;
+    runs.open(&run).await.unwrap();
+    assert_eq!(runs.of_turn(&turn).await.unwrap().unwrap().parameters["to"], "zebra");
+    assert!(home.lasting().workflows.sop_runs.run("r").await.unwrap().is_none());
+    home.storage.transcripts.clear(&id, Clear::Delete).await.unwrap();
+    assert!(runs.run("r").await.unwrap().is_none());
 }
 
 #[tokio::test]
