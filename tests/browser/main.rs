@@ -62,6 +62,7 @@ mod sign_in;
 mod signed_out;
 mod slash_menu;
 mod tables;
+mod temporary;
 mod transcript_blocks;
 mod unsaved_text;
 mod used_server;

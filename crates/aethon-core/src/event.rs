@@ -177,12 +177,27 @@ impl Default for EventBus {
     }
 }
 
+impl Event {
+    /// Returns whether it tells of a change in a temporary session, other than its end.
+    fn is_of_temporary(&self) -> bool {
+        match self {
+            Self::Message { session, .. } => session.is_temporary(),
+            Self::Session { session, change } => *change != SessionChange::Deleted && session.is_temporary(),
+            _ => false,
+        }
+    }
+}
+
 impl EventBus {
-    /// Publishes what `event` builds, if anybody is listening.
+    /// Publishes what `event` builds, if anybody is listening. What is said in a temporary session, and how it changes, concerns
+    /// those who watch it and no others; only its end is news.
     pub fn publish(&self, event: impl FnOnce() -> Event) {
         if self.listeners.receiver_count() > 0 {
-            // An error means that the last listener has just left.
-            let _ = self.listeners.send(event());
+            let event = event();
+            if !event.is_of_temporary() {
+                // An error means that the last listener has just left.
+                let _ = self.listeners.send(event);
+            }
         }
     }
 
@@ -204,5 +219,22 @@ impl EventBus {
     /// Returns where measurements go.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_temporary_session_is_news() {
+        let (bus, session) = (EventBus::default(), SessionId::temporary("webchat", None).unwrap());
+        let mut events = bus.subscribe();
+        for change in [SessionChange::Created, SessionChange::Updated, SessionChange::Deleted] {
+            bus.publish(|| Event::Session { session: session.clone(), change });
+        }
+        let told = events.try_recv().unwrap();
+        assert!(matches!(told, Event::Session { change: SessionChange::Deleted, .. }), "{told:?}");
+        assert!(events.try_recv().is_err());
     }
 }

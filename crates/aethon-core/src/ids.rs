@@ -15,6 +15,9 @@ use crate::words::parsed_text;
 /// The longest session id, in bytes.
 pub const MAX_SESSION_ID: usize = 200;
 
+/// How the name of a temporary session begins.
+const TEMPORARY: &str = "temporary-";
+
 /// A session's id, `channel:name`, such as `webchat:default` or `webhook:trigger:0198…`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -57,6 +60,26 @@ impl SessionId {
             end -= 1;
         }
         Self(format!("{}{suffix}", &self.0[..end]).into())
+    }
+
+    /// Creates the id of a new [temporary](Self::is_temporary) session in `channel`, named after what it is for.
+    pub fn temporary(channel: &str, purpose: Option<&str>) -> Result<Self, InvalidId> {
+        let purpose = purpose.map_or_else(String::new, |purpose| format!("{purpose}:"));
+        Self::parse(&format!("{channel}:{purpose}{TEMPORARY}{}", unique()))
+    }
+
+    /// Returns whether what is said in this session is kept in memory only: it is one of the chat, or a specialist's, and its
+    /// name, or the part behind the last colon, is `temporary-` with 32 hexadecimal digits in lower case.
+    ///
+    /// No other channel has such sessions: who writes to a webhook chooses its session, and must not choose that the owner
+    /// does not find it.
+    pub fn is_temporary(&self) -> bool {
+        let name = self.0.rsplit(':').next().unwrap_or_default();
+        name.strip_prefix(TEMPORARY).is_some_and(|digits| {
+            digits.len() == 32
+                && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+                && matches!(self.channel(), "webchat" | "agent")
+        })
     }
 
     /// Returns the part after the first colon.
@@ -228,6 +251,24 @@ mod tests {
         check("Web chat:x", None);
         check("webchat:a\nb", None);
         check(&format!("webchat:{}", "x".repeat(200)), None);
+    }
+
+    #[test]
+    fn a_temporary_session_is_known_by_its_name() {
+        let digits = "0123456789abcdef0123456789abcdef";
+        let check = |id: &str, expected: bool| {
+            assert_eq!(SessionId::parse(id).unwrap().is_temporary(), expected, "{id}");
+        };
+        check(&format!("webchat:temporary-{digits}"), true);
+        check(&format!("agent:researcher:temporary-{digits}"), true);
+        check("webchat:temporary-plan", false);
+        check(&format!("webchat:temporary-{}", digits.to_uppercase()), false);
+        check(&format!("webchat:temporary-{digits}0"), false);
+        check(&format!("webchat:not-temporary-{digits}"), false);
+        check(&format!("temporary-{digits}:a"), false);
+        check(&format!("webhook:temporary-{digits}"), false);
+        assert!(SessionId::temporary("webchat", None).unwrap().is_temporary());
+        assert!(SessionId::temporary("agent", Some("researcher")).unwrap().is_temporary());
     }
 
     #[test]

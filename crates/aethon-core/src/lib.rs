@@ -92,6 +92,7 @@ pub mod upload;
 pub mod usage;
 pub mod version;
 pub mod visible;
+pub mod volatile;
 pub mod web_search;
 pub mod weight;
 mod words;

@@ -47,6 +47,11 @@ pub trait Uploads: Send + Sync {
 
     /// Returns the file with this id; `None` if there is none any more. It stays, because the message may be sent once more.
     async fn file(&self, id: &str) -> Result<Option<UploadedFile>>;
+
+    /// Removes a file before its day is over, because its message belongs to a temporary conversation.
+    async fn forget(&self, _id: &str) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A place where nothing is kept, for a program without one.

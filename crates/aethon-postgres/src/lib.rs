@@ -18,6 +18,7 @@ mod audit;
 mod bin;
 mod channel_records;
 mod clock_jumps;
+mod clocks;
 mod db;
 mod error;
 mod growth;

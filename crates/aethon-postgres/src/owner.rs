@@ -36,12 +36,17 @@ pub(crate) struct About {
 impl About {
     /// The time by which leases count, in milliseconds; `now` is that of this program.
     pub(crate) fn lease_now(&self, sql: &Sql<'_>, now: i64) -> Result<i64, Error> {
-        const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         match self.clock {
             LeaseClock::Own => Ok(now),
-            LeaseClock::Server => sql.one(NOW, [], |row| row.get(0)),
+            LeaseClock::Server => server_now(sql),
         }
     }
+}
+
+/// Returns the time by the clock of the server, in milliseconds.
+pub(crate) fn server_now(sql: &Sql<'_>) -> Result<i64, Error> {
+    const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    sql.one(NOW, [], |row| row.get(0))
 }
 
 impl Owner {

@@ -108,6 +108,11 @@ impl OwnServer {
         assert!(restarted, "the server starts again: see {}", self.folder.join("log").display());
     }
 
+    /// Kills all its processes at once. [`OwnServer::crash`] starts it again.
+    pub fn stop(&self) {
+        assert!(self.control(&["stop", "--mode=immediate", "--silent"]), "the server stops");
+    }
+
     /// Starts a standby that follows this server. From then on a commit here waits until it is on the standby's disk as well.
     pub fn standby(&self) -> Self {
         let folder = own_folder();
@@ -145,7 +150,7 @@ impl OwnServer {
 
     /// Kills all its processes at once, and has its standby take its place.
     pub fn fail_over_to(&self, standby: &Self) {
-        assert!(self.control(&["stop", "--mode=immediate", "--silent"]), "the server stops");
+        self.stop();
         assert!(standby.control(&["promote", "--wait", "--silent"]), "the standby takes over");
     }
 

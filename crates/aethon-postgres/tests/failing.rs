@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::ids::TurnId;
 use aethon_core::message::Role;
 use aethon_core::session::{Accepted, Transcripts, TurnLog};
 use aethon_core::testkit::phrases::*;
+use aethon_postgres::testkit::OwnServer;
 use aethon_postgres::{LeaseClock, OpenMode, Options, Store, testkit};
+use jiff::{SignedDuration, Timestamp};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::spawn_blocking;
 use tokio_postgres::NoTls;
 
 /// A way to the server that can be cut.
@@ -116,6 +120,51 @@ async fn unconfirmed_commit_is_looked_up_and_stored_once() {
         (0..5).flat_map(|round| [format!("round {round}"), "done".to_owned()]).collect();
     assert_eq!(texts(&messages), expected);
     assert!(store.health().fault().is_none());
+}
+
+#[tokio::test]
+async fn commit_cut_off_from_its_standby_counts_when_the_standby_has_it() {
+    let servers = spawn_blocking(|| {
+        let primary = OwnServer::start();
+        let standby = primary.standby();
+        (primary, standby)
+    });
+    let (primary, standby) = servers.await.unwrap();
+    let store = open(&primary.url).await;
+    accept(&store, "first").await;
+    let standby = spawn_blocking(move || {
+        standby.stop();
+        standby
+    });
+    let standby = standby.await.unwrap();
+    let mut accepting = std::pin::pin!(accept(&store, "second"));
+    let cut = async {
+        let (client, connection) = tokio_postgres::connect(&primary.url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let waits = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+        while client.query(waits, &[]).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // It is there for all who read, but on this server only.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    };
+    tokio::select! {
+        _ = &mut accepting => panic!("it was confirmed without its standby"),
+        () = cut => {}
+    }
+    let back = spawn_blocking(move || {
+        standby.crash();
+        standby
+    });
+    let standby = back.await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), accepting).await.unwrap();
+    let moved = spawn_blocking(move || {
+        primary.fail_over_to(&standby);
+        (primary, standby)
+    });
+    let (_primary, standby) = moved.await.unwrap();
+    let messages = open(&standby.url).await.window(&session("webchat:a"), 100).await.unwrap();
+    assert_eq!(texts(&messages), ["first", "second"]);
 }
 
 #[tokio::test]
@@ -312,4 +361,27 @@ async fn a_zero_byte_in_a_text_is_kept_out_of_the_server() {
     assert_eq!(texts(&store.window(&session("webchat:a"), 9).await.unwrap()), ["a\0b", "c\0d"]);
     let query = aethon_core::session::SessionQuery::newest(9).with_search(Some("a\0b".into()));
     assert_eq!(store.sessions(query).await.unwrap().count, 1);
+}
+
+/// A clock that is wrong by so much.
+struct ClockOff(SignedDuration);
+
+impl Clock for ClockOff {
+    fn now(&self) -> Timestamp {
+        SystemClock.now() + self.0
+    }
+}
+
+#[tokio::test]
+async fn clock_of_the_machine_that_is_minutes_off_is_told() {
+    let url = testkit::database().await;
+    let told = async |off: SignedDuration| {
+        let options = Options::default().with(|options| options.clock = Arc::new(ClockOff(off)));
+        Store::open(&url, options).await.unwrap().clock_warning().await.unwrap().unwrap_or_default()
+    };
+    assert_eq!(told(SignedDuration::ZERO).await, "");
+    let ahead = told(SignedDuration::from_mins(3) + SignedDuration::from_millis(900)).await;
+    assert_eq!(ahead, "the clock of this machine is 3 min 0 s ahead of that of the PostgreSQL server");
+    let behind = told(-SignedDuration::from_mins(90)).await;
+    assert!(behind.contains("is 1 h 30 min behind that of the PostgreSQL server"), "{behind}");
 }

@@ -44,6 +44,10 @@ impl Shared {
         data: EventData,
         bytes: usize,
     ) {
+        // The storage of temporary sessions is not watched; their events come from the hook.
+        if session.is_temporary() {
+            return;
+        }
         let (session, turn, at) = (session.clone(), turn.cloned(), self.clock.now());
         self.push(Entry::Event(SessionEvent { session, turn, at, data }), bytes);
     }

@@ -54,6 +54,7 @@ use crate::prepared::{Prepared, Shared, Source};
 use crate::reach::Reach;
 use crate::runtime;
 use crate::telemetry::{Collector, TelemetryTask};
+use crate::temporary::Temporary;
 use crate::uploads::UploadFolder;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
@@ -98,6 +99,7 @@ struct Background {
     memory: Option<MemoryParts>,
     telemetry: TelemetryTask,
     recorded: Recorded,
+    temporary: Arc<Temporary>,
     /// Held only to keep the task alive.
     _copying: JoinSet<()>,
     /// Held only to keep the task alive.
@@ -134,6 +136,7 @@ impl Background {
             // A guest ends soon, and copies nothing but what it has recorded itself.
             _copying: if is_daemon { stored.recorded.copying(&shared.bus) } else { JoinSet::new() },
             recorded: stored.recorded.clone(),
+            temporary: stored.temporary.clone(),
             _containers: ContainerTask::start(shared),
             runtime,
             is_closed: AtomicBool::new(false),
@@ -267,6 +270,11 @@ impl Aethon {
         &self.workflows.parts.board
     }
 
+    /// The temporary conversations.
+    pub(crate) fn temporary(&self) -> Arc<Temporary> {
+        self.background.temporary.clone()
+    }
+
     /// The storage.
     pub fn storage(&self) -> &Storage {
         &self.storage
@@ -385,6 +393,14 @@ impl Aethon {
     pub async fn export(&self, id: &SessionId, format: Format) -> Result<Option<String>> {
         match Export::open(self.transcripts(), id, format).await? {
             Some(export) => Ok(Some(export.whole().await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The same with the versions of answers and questions that are not part of the conversation now.
+    pub async fn export_with_versions(&self, id: &SessionId, format: Format) -> Result<Option<String>> {
+        match Export::open(self.transcripts(), id, format).await? {
+            Some(export) => Ok(Some(export.with_versions(self.storage.history.clone()).whole().await?)),
             None => Ok(None),
         }
     }

@@ -20,6 +20,7 @@ use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
+use crate::wiring::server_store::{CLOCK_FIX, Checked};
 use crate::wiring::store_check::Trouble;
 
 /// The remedy for a problem that prevents a start.
@@ -256,7 +257,10 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
     }
     if prepared.config.storage.is_on_server() {
         return match wiring::server_store::check(prepared).await {
-            Ok((report, _)) => vec![Finding::ok("database", report)],
+            Ok(Checked { words, clock: Some(clock), .. }) => {
+                vec![Finding::warning("database", format!("{words}; {clock}"), CLOCK_FIX)]
+            }
+            Ok(Checked { words, .. }) => vec![Finding::ok("database", words)],
             Err(error) => {
                 vec![Finding::broken(
                     "database",
@@ -391,7 +395,7 @@ async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding 
     let sentence = wiring::memory::sentence(prepared);
     if server.is_none() && prepared.config.memory.enabled && prepared.config.storage.is_on_server() {
         return match wiring::server_store::check(prepared).await {
-            Ok((_, amount)) => Finding::ok("memory", format!("{amount}; {sentence}")),
+            Ok(Checked { memories, .. }) => Finding::ok("memory", format!("{memories}; {sentence}")),
             // The finding of the database says it.
             Err(_) => Finding::ok("memory", sentence),
         };

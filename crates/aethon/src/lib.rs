@@ -71,6 +71,7 @@ mod service;
 mod setup_secret;
 mod shared_recordings;
 mod telemetry;
+mod temporary;
 mod transcription;
 pub mod upgrade;
 mod upkeep;

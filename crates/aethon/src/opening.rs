@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::features::{self, MachineFacts};
 use crate::memory::GuardedMemory;
 use crate::prepared::Prepared;
+use crate::temporary::{Temporary, with_temporary};
 use crate::uploads::UploadFolder;
 use crate::wiring;
 use crate::wiring::agent::EngineParts;
@@ -30,6 +31,8 @@ use crate::wiring::workflows::{WorkflowParts, Workflows};
 /// The open storage, with its pending approvals and deliveries.
 pub(crate) struct Stored {
     pub(crate) storage: Storage,
+    /// The part of it that is kept in memory only.
+    pub(crate) temporary: Arc<Temporary>,
     pub(crate) recorded: Recorded,
     pub(crate) approvals: PendingApprovals,
     pub(crate) deliveries: Deliveries,
@@ -56,13 +59,14 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Store
     prepared.home.prepare()?;
     let recorded = Recorded::open(prepared).await?;
     let storage = recorded.watch(wiring::store::storage(prepared, mode).await?);
+    let (storage, temporary) = with_temporary(storage, prepared.clock());
     let recorded = recorded.sharing(prepared, &storage);
     if mode == OpenMode::Daemon {
         wiring::tools::outputs(prepared, &storage).sweep();
         UploadFolder::new(prepared.home.uploads(), prepared.clock()).sweep();
     }
     let (approvals, deliveries) = (PendingApprovals::default(), Deliveries::default());
-    Ok(Stored { storage, recorded, approvals, deliveries })
+    Ok(Stored { storage, temporary, recorded, approvals, deliveries })
 }
 
 /// The second step: the models, which start with what earlier runs learned about them.

@@ -46,6 +46,7 @@ use crate::prepared::Prepared;
 use crate::push::{Push, Watched};
 use crate::quota::Quota;
 use crate::reload::Reload;
+use crate::temporary::end_idle;
 use crate::upkeep::UpkeepTask;
 use crate::uploads::UploadFolder;
 use crate::view::{MaskedConfig, ReloadRequest};
@@ -131,7 +132,7 @@ impl Service {
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
         let push = push.zip(front.app()).map(|(push, app)| {
             let bus = aethon.shared.bus.clone();
-            let is_in_sight = in_sight(hub, peers.as_ref());
+            let is_in_sight = in_sight(hub.clone(), peers.as_ref());
             let watched = Watched { bus, events: noted, is_in_sight, sign_ins: app };
             push.start(aethon.clock.clone(), watched, shutdown.clone())
         });
@@ -140,7 +141,7 @@ impl Service {
         let background = Background { aethon: aethon.clone(), channels: channels.clone() };
         let tasks = [
             tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
-            tokio::spawn(upkeep(&aethon, backups, &shutdown)),
+            tokio::spawn(upkeep(&aethon, hub, backups, &shutdown)),
         ];
         let background = background.spawn(&keeper, &shutdown);
         let channels = ChannelTasks::start(&supervision(&aethon, channels), &keeper.holding(), &shutdown);
@@ -327,9 +328,10 @@ fn setup(
     }
 }
 
-/// The upkeep of the storage, and the backups.
+/// The upkeep of the storage, the backups, and the end of temporary conversations that were left.
 fn upkeep(
     aethon: &Aethon,
+    hub: Arc<Hub>,
     backups: Option<BackupTask>,
     shutdown: &Shutdown,
 ) -> impl Future<Output = ()> + Send + 'static + use<> {
@@ -343,6 +345,9 @@ fn upkeep(
         uploads: UploadFolder::new(aethon.home.uploads(), aethon.clock.clone()),
     };
     let upkeep = upkeep.run(shutdown.clone());
+    let clock = aethon.clock.clone();
+    let temporary = aethon.temporary();
+    let idle = end_idle(temporary, aethon.assistant(), hub, move || clock.now(), shutdown.clone());
     let shutdown = shutdown.clone();
     async move {
         let backups = async {
@@ -350,7 +355,7 @@ fn upkeep(
                 backups.run(shutdown).await;
             }
         };
-        tokio::join!(upkeep, backups);
+        tokio::join!(upkeep, backups, idle);
     }
 }
 

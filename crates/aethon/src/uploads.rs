@@ -104,9 +104,8 @@ impl UploadFolder {
     }
 
     fn read(&self, id: &str) -> io::Result<Option<UploadedFile>> {
-        let is_plain = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         // Before anything is opened: joined to the folder, an absolute path would lead anywhere.
-        if !is_plain {
+        if !is_plain(id) {
             return Ok(None);
         }
         let (path, sent) = (self.folder.join(id), self.folder.join(format!("{id}{SENT}")));
@@ -124,6 +123,19 @@ impl UploadFolder {
         // Another message may have marked it just now.
         let _ = fs::rename(&path, &sent);
         Ok(Some(read))
+    }
+
+    fn remove(&self, id: &str) -> io::Result<()> {
+        if !is_plain(id) {
+            return Ok(());
+        }
+        for name in [id.to_owned(), format!("{id}{SENT}")] {
+            match fs::remove_file(self.folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Removes old files, and returns the others.
@@ -154,6 +166,10 @@ fn write(path: &Path, file: &[u8]) -> io::Result<()> {
     let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     written.write_all(file)?;
     written.sync_all()
+}
+
+fn is_plain(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Puts the label before the content.
@@ -210,6 +226,16 @@ impl Uploads for UploadFolder {
             _ => Ok(read),
         }
     }
+
+    async fn forget(&self, id: &str) -> Result<()> {
+        let (folder, own) = (self.clone(), id.to_owned());
+        let removed = spawn_blocking(move || folder.remove(&own)).await;
+        removed.map_err(|error| failed("removed", error))?.map_err(|error| failed("removed", error))?;
+        if let Some(copies) = &self.copies {
+            copies.remove(id).await?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -245,6 +271,19 @@ mod tests {
         clock.advance(jiff::SignedDuration::from_hours(25));
         assert!(uploads.file(&upload.id).await.unwrap().is_none(), "even before it is swept");
         uploads.sweep();
+        assert_eq!(fs::read_dir(place.path().join("uploads")).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_file_is_removed_before_its_day_is_over() {
+        let place = tempfile::tempdir().unwrap();
+        let (uploads, _clock) = folder(place.path());
+        let waiting = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap();
+        let sent = uploads.keep("a", "text/plain", b"b".to_vec()).await.unwrap();
+        assert!(uploads.file(&sent.id).await.unwrap().is_some());
+        for id in [waiting.id.as_str(), sent.id.as_str(), sent.id.as_str(), "../uploads"] {
+            uploads.forget(id).await.unwrap();
+        }
         assert_eq!(fs::read_dir(place.path().join("uploads")).unwrap().count(), 0);
     }
 

@@ -13,6 +13,7 @@ mod mcp_tools;
 mod memory;
 mod recordings;
 mod shell;
+mod temporary;
 mod tools;
 mod transcribe;
 mod web_tools;

@@ -1,5 +1,6 @@
 //! Conversations that have settings before a message, titles by a small model, and exports with all versions.
 
+use aethon_tests::server::run_cli;
 use aethon_tests::stub::{Seen, Stub, failure, ok};
 use aethon_tests::{Request, Server, eventually};
 use serde_json::{Value, json};
@@ -57,6 +58,20 @@ fn an_export_has_all_versions_if_they_are_wanted() {
     assert_eq!(texts(&all["other_versions"][0]), ["!say apples", "apples"]);
     assert_eq!(all["other_versions"].as_array().map(Vec::len), Some(1));
     let markdown = export("format=markdown&versions=all").text();
+    let home = server.home();
+    let terminal = |form: &[&str]| {
+        let arguments = [&["sessions", "export", "plans"], form].concat();
+        let output = run_cli(home.path(), &arguments, None);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let check_terminal = |which: &str| {
+        assert_eq!(terminal(&["--versions"]), markdown, "{which}");
+        let all: Value = serde_json::from_str(&terminal(&["--versions", "--format", "json"])).unwrap();
+        assert_eq!(texts(&all["other_versions"][0]), ["!say apples", "apples"], "{which}");
+        assert!(!terminal(&[]).contains("apples"), "{which}: only the live version without the flag");
+    };
+    check_terminal("the terminal with a daemon");
     let (now, aside) = markdown.split_once("*Another version:*").expect("the versions have a heading");
     assert!(now.contains("pears") && !now.contains("apples") && aside.contains("apples"), "{markdown}");
     assert!(!export("format=markdown").text().contains("apples"));
@@ -64,6 +79,8 @@ fn an_export_has_all_versions_if_they_are_wanted() {
     server.chat("one").say("m", "!say hello");
     let none = server.get("/api/sessions/webchat:one/export?versions=all").json();
     assert_eq!(none["other_versions"], json!([]), "it has no versions");
+    server.terminate();
+    check_terminal("the terminal without a daemon");
 }
 
 #[test]

@@ -53,6 +53,9 @@ pub(crate) enum SessionsCommand {
         /// The format of the export.
         #[arg(long, default_value = "markdown")]
         format: ExportForm,
+        /// Add the versions of answers and questions that retries and edits have put aside.
+        #[arg(long)]
+        versions: bool,
     },
     /// Move a session and its messages to the bin.
     Rm {

@@ -42,15 +42,16 @@ impl Sessions<'_> {
                 let session = self.show(&parse(&id)?, limit.clamp(1, 1000)).await?;
                 if json { print_json(&session)? } else { print(&transcript(&session)?)? }
             }
-            SessionsCommand::Export { id, format } => {
+            SessionsCommand::Export { id, format, versions } => {
                 let id = parse(&id)?;
                 match format {
                     ExportForm::Json => {
-                        let file = self.export(&id, Format::Json).await?;
+                        let file = self.export(&id, Format::Json, versions).await?;
                         print_json(&serde_json::from_str(&file).context("the export is not JSON")?)?;
                     }
                     ExportForm::Markdown => {
-                        print(&aethon::core::visible::readable(&self.export(&id, Format::Markdown).await?))?;
+                        let file = self.export(&id, Format::Markdown, versions).await?;
+                        print(&aethon::core::visible::readable(&file))?;
                     }
                 }
             }
@@ -124,13 +125,16 @@ impl Sessions<'_> {
         }
     }
 
-    async fn export(&self, id: &SessionId, format: Format) -> Result<String> {
+    async fn export(&self, id: &SessionId, format: Format, versions: bool) -> Result<String> {
         match self.0 {
             Source::Daemon(daemon) => {
                 let word = if format == Format::Json { "json" } else { "markdown" };
-                let path = format!("/api/sessions/{}/export?format={word}", encoded(id.as_str()));
+                let which = if versions { "all" } else { "live" };
+                let path =
+                    format!("/api/sessions/{}/export?format={word}&versions={which}", encoded(id.as_str()));
                 found(daemon.find_text(path).await?, id)
             }
+            Source::Here(aethon) if versions => found(aethon.export_with_versions(id, format).await?, id),
             Source::Here(aethon) => found(aethon.export(id, format).await?, id),
         }
     }

@@ -45,7 +45,9 @@ impl Turn<'_> {
     pub(super) fn name_conversation(&self, reply: &Arc<Reply>) {
         let (agent, inbound) = (&self.agent.agent, &self.job.inbound);
         let Some(models) = agent.small.clone().filter(|_| agent.names_conversations) else { return };
-        let is_persons = inbound.intent == Intent::Say && !inbound.oneshot && !inbound.untrusted;
+        // A temporary conversation is in no list that would show its name.
+        let is_listed = !inbound.oneshot && !inbound.session.is_temporary();
+        let is_persons = inbound.intent == Intent::Say && is_listed && !inbound.untrusted;
         if !is_persons || reply.end != TurnEnd::End {
             return;
         }

@@ -11,6 +11,7 @@ mod redact;
 mod security;
 mod strangers;
 mod taint;
+mod temporary;
 mod untrusted_markers;
 
 pub use agents::WatchAgents;
@@ -25,4 +26,5 @@ pub use security::CommandRules;
 pub use strangers::StrangerBounds;
 pub use taint::Taint;
 pub(crate) use taint::bars_search;
+pub use temporary::TemporaryBounds;
 pub use untrusted_markers::StripUntrustedMarkers;

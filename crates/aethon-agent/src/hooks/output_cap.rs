@@ -24,7 +24,9 @@ impl OutputCap {
 
     /// Returns how a model can get the rest.
     async fn remedy(&self, context: &ToolContext, output: &str) -> String {
-        let Some(store) = &self.store else { return KEY.to_owned() };
+        // Of a temporary session nothing is kept in a file.
+        let store = self.store.as_ref().filter(|_| !context.session.is_temporary());
+        let Some(store) = store else { return KEY.to_owned() };
         match store.keep(&context.session, context.trust(), output).await {
             Ok(handle) => {
                 let whole = match find_left_out(output) {

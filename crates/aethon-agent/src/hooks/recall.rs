@@ -53,6 +53,8 @@ impl Hook for AutoRecall {
         // A stranger's text must not retrieve the statements of people here, whether it is marked or not.
         let is_strangers = inbound.untrusted || turn.trust() == Trust::Outside;
         let is_own = !is_strangers && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
+        // The vector of a question is cached, and would outlive a temporary session.
+        let is_own = is_own && !turn.session.is_temporary();
         if !is_own || self.top_k == 0 || self.max_chars == 0 {
             return Ok(Vec::new());
         }
@@ -195,6 +197,13 @@ mod tests {
         assert_eq!(recalled(&hook, &say("the cat?").of_kind(WorkKind::Embedding)).await, None);
         assert_eq!(recalled(&AutoRecall::new(store.clone(), 0, 1500), &say("the cat?")).await, None);
         assert_eq!(recalled(&AutoRecall::new(store, 4, 0), &say("the cat?")).await, None);
+    }
+
+    #[tokio::test]
+    async fn temporary_sessions_recall_nothing() {
+        let hook = AutoRecall::new(remembering(&["The cat is called Momo."]).await, 4, 1500);
+        let session = SessionId::temporary("webchat", None).unwrap();
+        assert_eq!(recalled(&hook, &Inbound::say(session, "the cat?")).await, None);
     }
 
     #[tokio::test]

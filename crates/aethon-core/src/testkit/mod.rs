@@ -11,7 +11,6 @@ mod model;
 mod mutator;
 pub mod phrases;
 mod random;
-mod store;
 mod surface;
 mod transcriber;
 mod workflows;
@@ -25,7 +24,8 @@ pub use ledger::MemoryLedger;
 pub use model::{Aside, Gate, ScriptedModel, Step};
 pub use mutator::{Mutator, USUAL};
 pub use random::Random;
-pub use store::MemoryStore;
 pub use surface::{CollectingSurface, DeskSurface};
 pub use transcriber::CollectingTranscriber;
 pub use workflows::NoWorkflows;
+
+pub use crate::volatile::MemoryStore;

@@ -252,6 +252,10 @@ async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
         Ok(false) => return Err(no_such_session()),
         Err(error) => return Err(changed_or(chat, &id, error).await),
     }
+    if id.is_temporary() {
+        // Frames that are kept for those who come back have its words, too.
+        chat.hub.forget(&id);
+    }
     tracing::info!(session = %id, address = request.client.shown(), "a session was {what}");
     response::json(&Done { status: "ok", session_id: &id })
 }

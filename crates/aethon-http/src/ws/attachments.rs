@@ -40,6 +40,15 @@ pub(super) async fn checked(uploads: &dyn Uploads, files: Vec<Attached>) -> Resu
     Ok(all)
 }
 
+/// Returns the ids of the uploaded ones among these files.
+pub(super) fn uploads(files: &[Attached]) -> Vec<String> {
+    let id = |file: &Attached| match file {
+        Attached::Upload { upload } => Some(upload.clone()),
+        Attached::File(_) => None,
+    };
+    files.iter().filter_map(id).collect()
+}
+
 async fn uploaded(uploads: &dyn Uploads, id: &str) -> Result<Attachment, Refusal> {
     match uploads.file(id).await {
         Ok(Some(file)) => Ok(Attachment::new(file.name, file.mime, STANDARD.encode(file.bytes))),

@@ -262,7 +262,9 @@ impl ChatConnection<'_> {
         let id = message.id;
         let about = |refusal: Refusal| refusal.about(Some(&id));
         check_id(&id).map_err(about)?;
-        let files = self.files(message.attachments.unwrap_or_default()).await.map_err(about)?;
+        let attached = message.attachments.unwrap_or_default();
+        let uploads = attachments::uploads(&attached);
+        let files = self.files(attached).await.map_err(about)?;
         let checked = || -> Result<Inbound, Refusal> {
             let schema = requests::schema(message.schema)?;
             let session = self.named_or_home(message.session.as_deref())?;
@@ -275,7 +277,19 @@ impl ChatConnection<'_> {
             Ok(inbound.with_schema(schema).with_attachments(files))
         };
         let inbound = checked().map_err(about)?;
-        self.submit(inbound, &id).await.map_err(about)
+        self.submit_with(inbound, &id, uploads).await.map_err(about)
+    }
+
+    /// Submits a message with files that were uploaded. Of a temporary session they must not lie about until their day is over.
+    async fn submit_with(&mut self, inbound: Inbound, id: &str, uploads: Vec<String>) -> Result<(), Refusal> {
+        let is_temporary = inbound.session.is_temporary();
+        self.submit(inbound, id).await?;
+        for upload in uploads.iter().filter(|_| is_temporary) {
+            if let Err(error) = self.chat.uploads.forget(upload).await {
+                tracing::warn!(%error, "an uploaded file of a temporary conversation is removed later");
+            }
+        }
+        Ok(())
     }
 
     async fn files(&self, attached: Vec<Attached>) -> Result<Vec<Attachment>, Refusal> {
@@ -287,6 +301,7 @@ impl ChatConnection<'_> {
         let (given, effort, model) = (branch.id, branch.effort, branch.model);
         let id = given.clone().unwrap_or_else(|| format!("branch-{}", unique()));
         let about = |refusal: Refusal| refusal.about(given.as_deref());
+        let uploads = branch.attachments.as_deref().map(attachments::uploads).unwrap_or_default();
         let files = match branch.attachments.filter(|_| is_edit) {
             Some(attached) => Some(self.files(attached).await.map_err(about)?),
             None => None,
@@ -309,7 +324,7 @@ impl ChatConnection<'_> {
             })
         };
         let inbound = checked().map_err(about)?.with_effort(effort).with_model(model);
-        self.submit(inbound, &id).await.map_err(about)
+        self.submit_with(inbound, &id, uploads).await.map_err(about)
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {

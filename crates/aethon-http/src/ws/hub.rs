@@ -121,12 +121,15 @@ impl Hub {
 
     /// Notes that somebody reads a room.
     pub(super) fn is_read(&self, room: &Arc<Room>) {
+        if room.session().is_temporary() {
+            return;
+        }
         self.tell_relay(|| RoomNews::Read(room.clone()));
     }
 
     /// Gets the frames after one that a client has seen at another instance, if that is possible.
     pub(super) async fn fetch_after(&self, room: &Arc<Room>, after: u64) {
-        if self.relay.is_none() {
+        if self.relay.is_none() || room.session().is_temporary() {
             return;
         }
         let (done, fetched) = oneshot::channel();
@@ -139,9 +142,22 @@ impl Hub {
         self.lock().by_session.get(session).cloned()
     }
 
-    /// Returns the rooms that somebody reads here.
+    /// Returns whether somebody reads this session here.
+    pub fn is_watched(&self, session: &SessionId) -> bool {
+        self.existing(session).is_some_and(|room| room.is_watched_here())
+    }
+
+    /// Forgets the frames of a session that is gone.
+    pub fn forget(&self, session: &SessionId) {
+        if let Some(room) = self.existing(session) {
+            room.forget();
+        }
+    }
+
+    /// Returns the rooms that somebody reads here, except of temporary sessions, which live at one instance.
     pub(super) fn read_here(&self) -> Vec<Arc<Room>> {
-        self.lock().by_session.values().filter(|room| room.is_watched_here()).cloned().collect()
+        let is_shared = |room: &&Arc<Room>| room.is_watched_here() && !room.session().is_temporary();
+        self.lock().by_session.values().filter(is_shared).cloned().collect()
     }
 
     /// Forgets the turns of an instance that is gone.

@@ -235,6 +235,8 @@ impl Follower {
         self.due = None;
         for session in std::mem::take(&mut self.changed) {
             match self.chat.transcripts.session(&session).await {
+                // It is in no list.
+                Ok(Some(_)) if session.is_temporary() => {}
                 Ok(Some(summary)) => self.tell(&Listed::new(&self.chat, summary), true),
                 Ok(None) => self.tell_removed(&session),
                 Err(error) => {

@@ -31,14 +31,17 @@ pub(crate) enum Durability {
 impl Durability {
     fn begin(self) -> &'static str {
         match self {
-            // A program that hangs in the middle is cut off long before those that wait for it give up.
+            // A program that hangs in the middle is cut off long before those that wait for it give up. No time limit of the role
+            // may end the wait for a synchronous standby: the commit would count as made, with no more than a warning.
             Self::AsServer => {
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-                SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s'"
+                SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
+                SET LOCAL statement_timeout = 0"
             }
             Self::Full => {
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
                 SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
+                SET LOCAL statement_timeout = 0;
                 SET LOCAL synchronous_commit = on"
             }
         }
@@ -203,9 +206,13 @@ async fn end<T>(
 /// Finds out whether the transaction that left this token was committed. The server may still be at work on it: it is over when
 /// the lock is free. The number of a transaction would not do, because a server that crashed gives it again.
 ///
+/// A connection that ends while its commit waits for a synchronous standby leaves the commit behind on this server alone, and a
+/// failover would lose it. So the token is touched, and this commit waited for: what is committed before it is on the standby
+/// when it is.
+///
 /// This waits for as long as the storage is open: a caller that sees a failure repeats the work, which may be done already.
 async fn was_committed(pool: &Pool, token: &str) -> Result<bool, Error> {
-    const FOUND: &str = "SELECT EXISTS (SELECT 1 FROM commits WHERE token = $1)";
+    const TOUCH: &str = "UPDATE commits SET at = at WHERE token = $1";
     loop {
         let connection = match pool.take().await {
             Ok(connection) => connection,
@@ -217,11 +224,11 @@ async fn was_committed(pool: &Pool, token: &str) -> Result<bool, Error> {
         };
         let client = &connection.client;
         let asked = async {
-            client.batch_execute(Durability::AsServer.begin()).await?;
+            client.batch_execute(Durability::Full.begin()).await?;
             client.query_typed_one(LOCK, &[]).await?;
-            let found: bool = client.query_typed_one(FOUND, &[(&token, Type::TEXT)]).await?.try_get(0)?;
-            client.batch_execute(ROLL_BACK).await?;
-            Ok::<_, tokio_postgres::Error>(found)
+            let found = client.execute_typed(TOUCH, &[(&token, Type::TEXT)]).await?;
+            client.batch_execute(COMMIT).await?;
+            Ok::<_, tokio_postgres::Error>(found > 0)
         };
         match in_time(BEGIN_WAIT, asked).await {
             Ok(found) => {

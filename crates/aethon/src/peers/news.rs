@@ -91,6 +91,15 @@ impl News {
     /// Returns the news in an event, if others need it.
     pub(super) fn of(event: Event) -> Option<Self> {
         match event {
+            // It lives at one instance.
+            Event::Session { session, .. }
+            | Event::TurnStarted { session, .. }
+            | Event::TurnEnded { session, .. }
+                if session.is_temporary() =>
+            {
+                None
+            }
+            Event::ApprovalOpened(request) if request.session_id.is_temporary() => None,
             Event::Session { session, change } => Some(Self::Session { session, change }),
             Event::TurnStarted { session, turn } => Some(Self::TurnStarted { session, turn }),
             Event::TurnEnded { session, turn, end } => Some(Self::TurnEnded { session, turn, end }),
@@ -119,6 +128,19 @@ mod tests {
     use aethon_core::approval::{Decision, ResolutionReason};
 
     use super::*;
+
+    #[test]
+    fn other_instances_hear_nothing_of_temporary_sessions() {
+        let session = SessionId::temporary("webchat", None).unwrap();
+        let turn = TurnId::existing("t");
+        for event in [
+            Event::Session { session: session.clone(), change: SessionChange::Deleted },
+            Event::TurnStarted { session: session.clone(), turn: turn.clone() },
+            Event::TurnEnded { session, turn, end: TurnEnd::End },
+        ] {
+            assert_eq!(News::of(event), None);
+        }
+    }
 
     #[test]
     fn news_and_questions_are_read_as_they_were_written() {

@@ -94,7 +94,7 @@ pub(super) async fn run(desk: Arc<Desk>) {
                 Err(RecvError::Closed) => return,
             },
             grant = grants.recv() => match grant {
-                Ok(grant) if desk.others.is_any() => desk.tell(None, GRANT, &*grant),
+                Ok(grant) if desk.others.is_any() && !grant.session_id.is_temporary() => desk.tell(None, GRANT, &*grant),
                 Ok(_) => {}
                 Err(RecvError::Lagged(_)) => desk.tell(None, STATE, &desk.state()),
                 Err(RecvError::Closed) => return,
@@ -136,11 +136,16 @@ impl Desk {
 
     fn state(&self) -> State {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_running = |turn: &ActiveTurn| turn.state == "running" && !ended.contains(&turn.turn);
+        let is_running = |turn: &ActiveTurn| {
+            turn.state == "running" && !ended.contains(&turn.turn) && !turn.session_id.is_temporary()
+        };
         let running = self.engine.activity().into_iter().filter(is_running);
         let turns = running.map(|turn| (turn.session_id, turn.turn)).collect();
         drop(ended);
-        State { turns, approvals: self.approvals.pending_here(), grants: self.approvals.grants().here() }
+        let (mut approvals, mut grants) = (self.approvals.pending_here(), self.approvals.grants().here());
+        approvals.retain(|request| !request.session_id.is_temporary());
+        grants.retain(|grant| !grant.session_id.is_temporary());
+        State { turns, approvals, grants }
     }
 
     /// Notes that a turn is over here.

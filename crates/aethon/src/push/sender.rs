@@ -184,7 +184,10 @@ async fn next(events: Option<&mut Receiver<Event>>) -> Result<Event, RecvError> 
 
 /// Returns the note about an event for a device, if there is one.
 fn note_of(event: &Event) -> Option<PushNote> {
-    let note = |kind, session: &SessionId| Some(PushNote { kind, session: session.to_string() });
+    // A temporary session has no place in what a phone keeps, and where its page is gone it is over.
+    let note = |kind, session: &SessionId| {
+        (!session.is_temporary()).then(|| PushNote { kind, session: session.to_string() })
+    };
     match event {
         Event::ApprovalOpened(request) => note(PushKind::Approval, &request.session_id),
         Event::TurnEnded { session, end, .. } if session.channel() == "webchat" => match end {
@@ -333,6 +336,13 @@ mod tests {
         sleep(Duration::from_secs(1)).await;
         let left: Vec<_> = bench.devices.all().iter().map(|device| device.sign_in.clone()).collect();
         assert_eq!(left, ["lasting"], "a device whose sign-in ended is removed");
+    }
+
+    #[test]
+    fn phones_hear_nothing_of_temporary_sessions() {
+        let ended = |session| Event::TurnEnded { session, turn: TurnId::fresh(), end: TurnEnd::End };
+        assert!(note_of(&ended(SessionId::of("webchat", "a").unwrap())).is_some());
+        assert!(note_of(&ended(SessionId::temporary("webchat", None).unwrap())).is_none());
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{
     ApprovalRule, AutoRecall, CommandRules, InputLimits, MemorySecretGuard, OutputCap, RedactOutput,
-    StripUntrustedMarkers, Taint, WatchAgents,
+    StripUntrustedMarkers, Taint, TemporaryBounds, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
@@ -104,13 +104,14 @@ impl HookParts<'_> {
     fn in_order(self, prepared: &Prepared) -> Hooks {
         let (approval, security) = (&prepared.config.approval, &prepared.config.security);
         let board = &self.workflows.board;
-        let built_in: [Arc<dyn Hook>; 10] = [
+        let built_in: [Arc<dyn Hook>; 11] = [
             Arc::new(prepared.shared.model_health.clone()),
             Arc::new(WatchAgents(board.clone())),
             Arc::new(InputLimits::default()),
             Arc::new(self.workflows.limits.clone()),
             Arc::new(CommandRules::new(&security.blocked_commands, prepared.flags.user_home.as_deref())),
             Arc::new(MemorySecretGuard(self.guard)),
+            Arc::new(TemporaryBounds),
             Arc::new(ApprovalRule {
                 enabled: approval.enabled,
                 requires_approval: approval.requires_approval.clone(),

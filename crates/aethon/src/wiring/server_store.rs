@@ -18,6 +18,11 @@ const MAX_HOSTNAME: usize = 256;
 /// The storage at `storage.url`.
 pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode, max_oneshot_bytes: u64) -> Result<Storage> {
     let store = open(prepared, mode, Some(max_oneshot_bytes)).await?;
+    if mode == OpenMode::Daemon
+        && let Some(warning) = store.clock_warning().await.unwrap_or_default()
+    {
+        tracing::warn!("{warning}: {CLOCK_FIX}");
+    }
     let health = store.health();
     Ok(Storage::of(Arc::new(store)).with_health(health))
 }
@@ -49,11 +54,26 @@ pub(crate) fn instance_name(home: &Home) -> String {
     format!("{machine}:{}", home.path().display())
 }
 
-/// Describes the database and the number of memories, for `doctor`.
-pub(crate) async fn check(prepared: &Prepared) -> Result<(String, String)> {
+/// What to do about a clock that is wrong.
+pub(crate) const CLOCK_FIX: &str = "keep the clocks of all machines right, by NTP: until then messages carry wrong times, and a \
+                                    page that moves between instances loads its conversation again";
+
+/// What `doctor` tells of the database.
+pub(crate) struct Checked {
+    /// The server and the format.
+    pub(crate) words: String,
+    /// The number of memories.
+    pub(crate) memories: String,
+    /// How the clock of this machine differs from the server's.
+    pub(crate) clock: Option<String>,
+}
+
+/// Looks at the database, for `doctor`.
+pub(crate) async fn check(prepared: &Prepared) -> Result<Checked> {
     let store = open(prepared, OpenMode::Guest, None).await?;
-    let memories = super::memory::amount(&store).await;
+    let (memories, clock) = (super::memory::amount(&store).await, store.clock_warning().await);
     let words = format!("the {}, format {}", store.words(), store.format());
     store.close().await;
-    Ok((words, memories?))
+    let clock = clock.map_err(|error| Error::refused(error.to_string()).because(error))?;
+    Ok(Checked { words, memories: memories?, clock })
 }

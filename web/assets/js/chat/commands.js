@@ -4,6 +4,7 @@ import { sessionPath } from "../shared/api.js";
 import { toast } from "../shared/toast.js";
 import { exportWords } from "../texts/bin.js";
 import { instructionWords, slashWords as words } from "../texts/slash.js";
+import { temporaryWords } from "../texts/temporary.js";
 import { openInstructions } from "./instructions.js";
 import { openPrompts } from "./prompts-dialog.js";
 
@@ -14,7 +15,7 @@ import { openPrompts } from "./prompts-dialog.js";
 /** @import { Turn } from "./types.js" */
 
 /**
- * @param {{session: () => Session | null, newChat: () => void, retry: (turn: Turn) => void, editLast: () => void,
+ * @param {{session: () => Session | null, newChat: () => void, newTemporary: () => void, retry: (turn: Turn) => void, editLast: () => void,
  *   chooseModel: () => void, find: () => void, promptsChanged: () => void}} page
  * @returns {Command[]} those that can be used now
  */
@@ -33,6 +34,7 @@ export function commandsFor(page) {
     ...(last ? [command("retry", () => page.retry(last))] : []),
     ...(done.some(({ said }) => said) ? [command("edit", page.editLast)] : []),
     command("model", page.chooseModel),
+    { name: "temporary", detail: temporaryWords.command, run: page.newTemporary },
     ...(last
       ? [
           command("find", page.find),

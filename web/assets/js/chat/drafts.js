@@ -10,6 +10,14 @@ export const editDraft = (turn) => draftAt(turn && `aethon.edit.${turn}`);
 /** The files of an unsent message, those that were uploaded. @param {string} session */
 export const filesDraft = (session) => draftAt(session && `aethon.files.${session}`);
 
+/** Moves what is written and not sent to another conversation. @param {string} from @param {string} to */
+export function moveDrafts(from, to) {
+  for (const draft of [messageDraft, filesDraft]) {
+    draft(to).keep(draft(from).read());
+    draft(from).keep("");
+  }
+}
+
 /** @typedef {{read: () => string, keep: (text: string) => void}} Draft */
 
 /** @param {string} key @returns {Draft} */

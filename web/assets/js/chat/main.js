@@ -18,6 +18,7 @@ import { texts } from "../texts.js";
 import { findingWords } from "../texts/finding.js";
 import { forkWords } from "../texts/forks.js";
 import { modelWords } from "../texts/models.js";
+import { temporaryWords } from "../texts/temporary.js";
 import { Announcer } from "./announcer.js";
 import { countAfter } from "./branch.js";
 import { showUnread } from "./app-badge.js";
@@ -29,11 +30,12 @@ import { Finding } from "./finding.js";
 import { listenForShortcuts, openHelp } from "./help.js";
 import { ModelSetup } from "./model-setup.js";
 import { newsOf, notify, tell } from "./news.js";
-import { Outbox } from "./outbox.js";
-import { currentMessage, currentName, freshName, hrefOf, rememberName } from "./route.js";
+import { Outbox, sessionStorageOrNull } from "./outbox.js";
+import { currentMessage, currentName, freshName, hrefOf, isTemporary, rememberName, temporaryName } from "./route.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { fits } from "./size.js";
+import { TemporaryNote, endOnLeaving, endTemporary, renewTemporary } from "./temporary.js";
 import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
@@ -54,6 +56,7 @@ class ChatPage {
   #outbox = new Outbox(sessionStorageOrNull());
   #sidebar = new Sidebar({
     newChat: () => this.#newChat(),
+    newTemporary: () => this.#newChat(temporaryName()),
     close: () => this.#setDrawer(false),
     help: openHelp,
     removed: (name) => name === this.#session?.name && this.#newChat(),
@@ -107,6 +110,7 @@ class ChatPage {
     look: "drawer-button",
     press: () => this.#setDrawer(true),
   });
+  #temporary = new TemporaryNote();
   #notice = make("div", { role: "status" });
   #dock = make("div", { class: "dock" });
   #main = make("main", { class: "conversation", id: "main" });
@@ -129,6 +133,8 @@ class ChatPage {
     keepTimes();
     // Puts the name into the address, so that the back button returns here.
     if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
+    renewTemporary(this.#outbox, this.#fresh);
+    endOnLeaving(() => this.#session);
     addEventListener("hashchange", () => this.#visit());
     narrow.addEventListener("change", () => this.#setDrawer(false));
     document.addEventListener("visibilitychange", () => {
@@ -171,6 +177,7 @@ class ChatPage {
         iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() }),
       ),
       this.#banner.element,
+      this.#temporary.element,
       this.#finding.bar.element,
       this.#transcript.element,
       this.#dock,
@@ -219,6 +226,8 @@ class ChatPage {
   #open(name) {
     if (this.#session?.name === name || this.#isDenied) return;
     this.#session?.close();
+    endTemporary(this.#session, this.#outbox);
+    this.#temporary.show(name);
     this.#problem = null;
     this.#isGone = false;
     this.#undrawnFrames = [];
@@ -289,9 +298,8 @@ class ChatPage {
     if (session.markRead()) this.#sidebar.setRead(session.name);
   }
 
-  #newChat() {
+  #newChat(name = freshName()) {
     if (this.#isDenied) return;
-    const name = freshName();
     this.#fresh.add(name);
     location.hash = hrefOf(name);
     this.#setDrawer(false);
@@ -435,6 +443,7 @@ class ChatPage {
     return commandsFor({
       session: () => this.#session,
       newChat: () => this.#newChat(),
+      newTemporary: () => this.#newChat(temporaryName()),
       retry: (turn) => void this.#branch(turn, "retry"),
       editLast: () => this.#editLast(),
       chooseModel: () => this.#composer.chooseModel(),
@@ -474,7 +483,7 @@ class ChatPage {
   async #seekGone(isTold = false) {
     const session = this.#session;
     // Without a stored turn there is nothing that could have been deleted.
-    if (!session || this.#isGone || !this.#isOnline || this.#sidebar.isOff) return;
+    if (!session || isTemporary(session.name) || this.#isGone || !this.#isOnline || this.#sidebar.isOff) return;
     if (!isTold && !session.conversation.turns().some((turn) => turn.id && turn.state === "done")) return;
     try {
       const { session_id: id } = await request(optionalPath(session.name, { limit: 1 }));
@@ -567,24 +576,17 @@ class ChatPage {
   #drawTitle() {
     const session = this.#session;
     if (!session) return;
-    const listed = this.#sidebar.title(session.name);
-    const title = visibleText(listed || session.conversation.title || texts.sidebar.untitled);
-    if (this.#title.textContent !== title)
-      fill(this.#title, ...visible(listed || session.conversation.title || texts.sidebar.untitled));
+    // The browser keeps titles of pages.
+    const named = this.#sidebar.title(session.name) || session.conversation.title || texts.sidebar.untitled;
+    const shown = isTemporary(session.name) ? temporaryWords.title : named;
+    const title = visibleText(shown);
+    if (this.#title.textContent !== title) fill(this.#title, ...visible(shown));
     const waits = session.conversation
       .unfinished()
       .some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
     const elsewhere = this.#sidebar.elsewhere();
     const name = waits || elsewhere.waits ? texts.approval.titleMark : title;
     showUnread(name, elsewhere.unread);
-  }
-}
-
-function sessionStorageOrNull() {
-  try {
-    return sessionStorage;
-  } catch {
-    return null;
   }
 }
 

@@ -52,6 +52,13 @@ export class Outbox {
     return [...this.#entries.values()].filter((entry) => entry.session === session);
   }
 
+  /** Moves the messages of a conversation to another. @param {string} from @param {string} to */
+  move(from, to) {
+    const moved = this.of(from);
+    for (const entry of moved) entry.session = to;
+    if (moved.length > 0) this.#save();
+  }
+
   #save() {
     const all = [...this.#entries.values()].map((entry) => ({ ...entry, attachments: entry.attachments.map(light) }));
     try {
@@ -65,6 +72,15 @@ export class Outbox {
         // Nothing fits; the messages are still in memory.
       }
     }
+  }
+}
+
+/** The storage of this tab; `null` where the browser has none. */
+export function sessionStorageOrNull() {
+  try {
+    return sessionStorage;
+  } catch {
+    return null;
   }
 }
 

@@ -20,10 +20,19 @@ const parts = () => /^#\/(.+?)(?:\/(\d+))?$/.exec(location.hash);
 /** @param {string} name @param {string} [message] the id of a message */
 export const hrefOf = (name, message) => `#/${encodeURIComponent(name)}${message ? `/${message}` : ""}`;
 
-/** @param {string} name */
+/** Notes what to open at the next visit. A temporary conversation is over by then. @param {string} name */
 export function rememberName(name) {
-  remember(lastKey, name);
+  if (!isTemporary(name)) remember(lastKey, name);
 }
+
+/** A name for a new temporary conversation, by which the server knows that it is one. */
+export function temporaryName() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `temporary-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Whether the server keeps a conversation of this name in memory only. @param {string} name */
+export const isTemporary = (name) => /^(.*:)?temporary-[0-9a-f]{32}$/.test(name);
 
 /** A name for a new conversation. */
 export function freshName() {

@@ -21,6 +21,7 @@ import { findMessages, foundRow } from "./found-messages.js";
 import { keepingWords } from "../texts/keeping.js";
 import { newsWords } from "../texts/news.js";
 import { selectionWords } from "../texts/several.js";
+import { temporaryWords } from "../texts/temporary.js";
 import { archivedOf, foldersOf, forgetGone, grouped, nameOf, titleOf } from "./grouping.js";
 import { Keeping } from "./keeping.js";
 import { notifySwitch } from "./news.js";
@@ -45,7 +46,7 @@ const none = { hits: [], cursor: "" };
 /**
  * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, check: HTMLInputElement, shows: string}} Row
  *   a row, and what it shows
- * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
+ * @typedef {{newChat: () => void, newTemporary: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
  *   void, denied: () => void, visit: () => void}} SidebarActions
  */
 
@@ -158,7 +159,12 @@ export class Sidebar {
       make(
         "div",
         { class: "sidebar-tools" },
-        button({ label: words.newChat, icon: "plus", press: actions.newChat }),
+        make(
+          "div",
+          { class: "sidebar-new" },
+          button({ label: words.newChat, icon: "plus", press: actions.newChat }),
+          iconButton({ label: temporaryWords.begin, icon: "hourglass", press: actions.newTemporary }),
+        ),
         make("div", { class: "search" }, icon("search"), this.#search),
       ),
       this.#list,

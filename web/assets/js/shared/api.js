@@ -35,8 +35,9 @@ export class Problem extends Error {
 }
 
 /**
- * `body` is sent as JSON, `file` as it is.
- * @typedef {{method?: string, body?: unknown, file?: Blob, headers?: Record<string, string>, signal?: AbortSignal}} Options
+ * `body` is sent as JSON, `file` as it is. With `keepalive` the request goes on when the page is left.
+ * @typedef {{method?: string, body?: unknown, file?: Blob, headers?: Record<string, string>, signal?: AbortSignal,
+ *   keepalive?: boolean}} Options
  */
 
 /**
@@ -51,7 +52,7 @@ export const request = async (path, options) => (await exchange(path, options)).
  * @template [Answer=unknown]
  * @param {Path<Answer>} path @param {Options} [options] @returns {Promise<{data: NoInfer<Answer>, etag: string}>}
  */
-export async function exchange(path, { method = "GET", body, file, headers: more, signal } = {}) {
+export async function exchange(path, { method = "GET", body, file, headers: more, signal, keepalive } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -60,7 +61,7 @@ export async function exchange(path, { method = "GET", body, file, headers: more
   try {
     const payload = file ?? (body === undefined ? undefined : JSON.stringify(body));
     response = await ((method === "GET" && takeEarly(path)) ||
-      fetch(at(path), { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
+      fetch(at(path), { method, headers, body: payload, keepalive, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }

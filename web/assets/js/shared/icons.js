@@ -27,6 +27,7 @@ const shapes = {
   terminal: "M4 5h16v14H4zM7.5 9l3 3-3 3M13 15h4",
   file: "M7 3h7l4 4v14H7zM14 3v4h4M10 12h5M10 16h5",
   clock: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16ZM12 8v4l3 2",
+  hourglass: "M7 4h10M7 20h10M8 4c0 5 8 7 8 12v4M16 4c0 5-8 7-8 12v4",
   globe: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16ZM4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
   spark: "M12 4l1.8 5.2L19 11l-5.2 1.8L12 18l-1.8-5.2L5 11l5.2-1.8L12 4ZM19 17v4M17 19h4",
   alert: "M12 4l9 16H3L12 4ZM12 10v4M12 17h.01",

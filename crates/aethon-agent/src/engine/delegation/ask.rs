@@ -85,8 +85,11 @@ impl Ask {
                 ours(format!("there is no earlier request to the {} to go on with; ask anew", self.name))
             });
         }
-        SessionId::of(CHANNEL, &format!("{}:{}", self.name, unique()))
-            .map_err(|error| ours(error.to_string()))
+        let fresh = match context.session.is_temporary() {
+            true => SessionId::temporary(CHANNEL, Some(self.name.as_str())),
+            false => SessionId::of(CHANNEL, &format!("{}:{}", self.name, unique())),
+        };
+        fresh.map_err(|error| ours(error.to_string()))
     }
 
     /// Returns the last conversation that this session had with this specialist before the program was started.

@@ -16,6 +16,7 @@ import { readingWords } from "./reading.js";
 import { setupWords } from "./setup.js";
 import { selectionWords } from "./several.js";
 import { slashWords, promptWords, instructionWords } from "./slash.js";
+import { temporaryWords } from "./temporary.js";
 import { versionWords } from "./versions.js";
 import { asking } from "./asking.js";
 import { texts } from "./texts.js";
@@ -40,6 +41,7 @@ export const words = {
   "slash.slashWords": slashWords,
   "slash.promptWords": promptWords,
   "slash.instructionWords": instructionWords,
+  temporary: temporaryWords,
   versions: versionWords,
   asking,
   texts,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use super::tables::{DeliveryRow, TurnRow};
 use crate::channel::Delivery;
 use crate::error::{Error, Result};
@@ -69,10 +69,8 @@ impl TurnLog for MemoryStore {
     }
 
     async fn finish(&self, finish: Finish) -> Result<Finished> {
-        let gate = self.script().before_finish.take();
-        if let Some(gate) = gate {
-            gate.pass().await;
-        }
+        #[cfg(feature = "testkit")]
+        self.wait_before_finish().await;
         let (mut tables, now) = (self.enter("finish")?, self.clock.now());
         let turn = finish.reply.turn.clone();
         let row = tables.turn(&turn)?;

@@ -1,28 +1,15 @@
 //! Scheduled jobs, their runs and SOP runs, in memory.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::MemoryStore;
+use super::rows::JobTables;
+use super::store::MemoryStore;
 use crate::error::Result;
 use crate::ids::TurnId;
 use crate::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord, RunStatus};
 use crate::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
 use crate::version::Expected;
-
-/// The data of jobs and SOPs.
-#[derive(Clone, Default)]
-pub(super) struct JobTables {
-    jobs: BTreeMap<JobId, JobRecord>,
-    /// What was due up to then has been seen.
-    seen_through: Option<Timestamp>,
-    /// Oldest first.
-    runs: Vec<RunRecord>,
-    /// Oldest first.
-    sop_runs: Vec<SopRun>,
-}
 
 #[async_trait]
 impl JobStore for MemoryStore {

@@ -3,12 +3,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::MemoryStore;
+use super::rows::Value;
+use super::store::MemoryStore;
 use crate::channel::ChannelRecords;
 use crate::error::Result;
-
-/// A value, and its expiry.
-pub(super) type Value = (String, Option<Timestamp>);
 
 #[async_trait]
 impl ChannelRecords for MemoryStore {

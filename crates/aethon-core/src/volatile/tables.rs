@@ -8,21 +8,15 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::jobs::JobTables;
-use super::memory::MemoryRow;
-use super::records;
-use super::work::WorkTables;
-use crate::audit::AuditEntry;
+use super::rows::{JobTables, MemoryRow, NotedTables, Value, WorkTables};
 use crate::channel::{DELIVERY_RECORDS, Delivery, NewDelivery};
 use crate::error::{Error, Result};
 use crate::history::TurnVersions;
 use crate::ids::{MessageId, SessionId, TurnId};
-use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Block, Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
 use crate::owner::LEASE;
 use crate::session::{Begin, Begun, SessionSettings, TurnDefaults, TurnPhase, TurnRecord, title_of};
-use crate::telemetry::StoredEvent;
 
 /// How long the dedupe id of a removed turn is remembered, if it was meant to be valid for ever.
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
@@ -40,15 +34,12 @@ pub(super) struct Tables {
     pub(super) turns: BTreeMap<TurnId, TurnRow>,
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
-    pub(super) channel_records: BTreeMap<(String, String), records::Value>,
-    pub(super) learned: Vec<(ModelKey, ModelFact)>,
-    pub(super) audit: Vec<AuditEntry>,
-    pub(super) telemetry: Vec<StoredEvent>,
+    pub(super) channel_records: BTreeMap<(String, String), Value>,
+    pub(super) noted: NotedTables,
     pub(super) memories: Vec<MemoryRow>,
     pub(super) last_memory: i64,
     pub(super) jobs: JobTables,
     pub(super) work: WorkTables,
-    pub(super) maintained_at: Option<Timestamp>,
 }
 
 /// A session with its live branch.
@@ -491,6 +482,7 @@ impl Tables {
         }
     }
 
+    #[cfg(feature = "testkit")]
     pub(super) fn leave_behind(&mut self, record: TurnRecord, messages: Vec<Message>) {
         let (session, now) = (record.inbound.session.clone(), record.accepted_at);
         self.open_session(&session, (&record.inbound.sender, false), now);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use super::tables::TurnRow;
 use crate::error::Result;
 use crate::import::{NewSession, SessionImport, rename_messages};

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 
+use super::listing;
+use super::store::MemoryStore;
 use super::tables::{TurnRow, Versions};
-use super::{MemoryStore, listing};
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
 use crate::message::{Message, Role};

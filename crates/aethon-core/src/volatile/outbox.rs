@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use super::tables::DeliveryRow;
 use crate::channel::{
     Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,

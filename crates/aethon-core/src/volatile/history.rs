@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use crate::error::Result;
 use crate::history::{
     Aside, History, HistoryQuery, MessageHit, MessageHits, MessageQuery, Passage, PassageSource, SnippetPart,

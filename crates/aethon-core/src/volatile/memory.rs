@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::MemoryStore;
+use super::rows::MemoryRow;
+use super::store::MemoryStore;
 use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::memory::{
@@ -15,14 +16,6 @@ use crate::memory::{
 };
 use crate::order::{MemoryField, Order, Place};
 use crate::version::Expected;
-
-/// A memory with everything that belongs to it.
-#[derive(Clone)]
-pub(super) struct MemoryRow {
-    entry: MemoryEntry,
-    history: Vec<MemoryVersion>,
-    vector: Option<(String, Vec<f32>)>,
-}
 
 #[async_trait]
 impl Memory for MemoryStore {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use crate::error::Result;
 use crate::ids::SessionId;
 use crate::session::TurnPhase;
@@ -50,14 +50,14 @@ impl Upkeep for MemoryStore {
         for row in tables.sessions.values_mut() {
             row.updated_at = row.updated_at.min(now);
         }
-        tables.maintained_at = Some(now);
+        tables.noted.maintained_at = Some(now);
         Ok(Removed { sessions: old.len(), deliveries, dedupe_ids, binned, ..Removed::default() })
     }
 
     async fn marks(&self) -> Result<StorageMarks> {
         let tables = self.enter("marks")?;
         let latest = tables.turns.values().map(|row| row.record.accepted_at).max();
-        Ok(StorageMarks { maintained_at: tables.maintained_at, latest, defaults_wait: None })
+        Ok(StorageMarks { maintained_at: tables.noted.maintained_at, latest, defaults_wait: None })
     }
 
     async fn close(&self) {}

@@ -1,23 +1,11 @@
 //! What agents have done, and work, in memory.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use crate::agents::{AgentHistory, AgentRun};
 use crate::error::Result;
 use crate::work::{Work, WorkCommand, WorkStore};
-
-/// The data of agents and work.
-#[derive(Clone, Default)]
-pub(super) struct WorkTables {
-    /// Oldest first.
-    agent_runs: Vec<AgentRun>,
-    /// Oldest first.
-    works: Vec<Work>,
-    switches: BTreeSet<String>,
-}
 
 #[async_trait]
 impl AgentHistory for MemoryStore {

@@ -1,70 +1,20 @@
-//! An in-memory storage that follows the contract of [`Storage`](crate::storage::Storage). It can be made to fail, to
-//! wait, and to contain what a crash would have left.
+//! What tests ask of the in-memory storage: to fail, to wait, to contain what a crash would have left, and to tell what
+//! was called.
 
-mod audit;
-mod history;
-mod import;
-mod jobs;
-mod keeping;
-mod listing;
-mod memory;
-mod models;
-mod outbox;
-mod owners;
-mod records;
-mod tables;
-mod telemetry;
-mod transcripts;
-mod turn_log;
-mod upkeep;
-mod work;
-
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use self::tables::Tables;
-use super::{Gate, ManualClock, MemoryEmbeddings, MemoryLedger};
+use super::script::{Failing, Script};
+use super::store::MemoryStore;
 use crate::channel::NewDelivery;
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::session::TurnRecord;
 use crate::storage::{Storage, StorageHealth, Workflows};
-
-/// An in-memory storage, as seen by one owner of turns.
-pub struct MemoryStore {
-    clock: Arc<dyn Clock>,
-    tables: Arc<Mutex<Tables>>,
-    owner: u64,
-    script: Mutex<Script>,
-}
-
-/// What a test has asked for, and what it may query.
-#[derive(Default)]
-struct Script {
-    calls: Vec<&'static str>,
-    failures: BTreeMap<&'static str, (usize, Failing)>,
-    /// Whether all writes fail.
-    is_out: bool,
-    /// Where the end of a turn waits before it is stored.
-    before_finish: Option<Gate>,
-}
-
-/// What a failure looks like.
-#[derive(Clone, Copy)]
-enum Failing {
-    /// The storage is temporarily unavailable.
-    Passing,
-    /// The program has a bug.
-    Fault,
-}
-
-/// The methods that write.
-const WRITES: [&str; 10] =
-    ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post", "import", "mark_read"];
+use crate::testkit::{Gate, ManualClock, MemoryEmbeddings, MemoryLedger};
 
 impl Default for MemoryStore {
     fn default() -> Self {
@@ -76,18 +26,6 @@ impl MemoryStore {
     /// An empty storage in which it is always `now`.
     pub fn at(now: Timestamp) -> Self {
         Self::new(Arc::new(ManualClock::at(now)))
-    }
-
-    /// An empty storage with this clock.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, tables: Arc::default(), owner: 0, script: Mutex::default() }
-    }
-
-    /// Returns the same storage as seen by another program that has it open too.
-    #[must_use]
-    pub fn beside(&self) -> Self {
-        let owner = self.tables().next_owner();
-        Self { clock: self.clock.clone(), tables: self.tables.clone(), owner, script: Mutex::default() }
     }
 
     /// Returns a complete storage, with a ledger and a vector cache, all in memory.
@@ -162,31 +100,20 @@ impl MemoryStore {
         self.tables().leave_behind(record, messages);
     }
 
-    fn tables(&self) -> MutexGuard<'_, Tables> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn script(&self) -> MutexGuard<'_, Script> {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the call of a method, and makes it fail if the test wants that.
-    fn enter(&self, method: &'static str) -> Result<MutexGuard<'_, Tables>> {
-        let mut script = self.script();
-        script.calls.push(method);
-        if script.is_out && WRITES.contains(&method) {
-            return Err(Error::unavailable("the storage was told to fail"));
+    /// Waits where a test holds the end of a turn.
+    pub(super) async fn wait_before_finish(&self) {
+        let gate = self.script().before_finish.take();
+        if let Some(gate) = gate {
+            gate.pass().await;
         }
-        match script.failures.get_mut(method) {
-            Some((times, failing)) if *times > 0 => {
-                *times -= 1;
-                let message = format!("{method} was told to fail");
-                Err(match failing {
-                    Failing::Passing => Error::unavailable(message),
-                    Failing::Fault => Error::internal(message),
-                })
-            }
-            _ => Ok(self.tables()),
-        }
+    }
+
+    /// Notes the call of a method, and makes it fail if the test wants that.
+    pub(super) fn follow_script(&self, method: &'static str) -> Result<()> {
+        self.script().follow(method)
     }
 }

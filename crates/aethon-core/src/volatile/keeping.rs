@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::listing;
+use super::store::MemoryStore;
 use super::tables::{BinRow, Tables};
-use super::{MemoryStore, listing};
 use crate::error::Result;
 use crate::ids::SessionId;
 use crate::session::{BinId, BinPage, BinQuery, Binned, BinnedSession, Discard, SessionKeeping, TurnPhase};

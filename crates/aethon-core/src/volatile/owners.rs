@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::instance::Instances;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use async_trait::async_trait;
 use jiff::civil::Date;
 
-use super::MemoryStore;
+use super::store::MemoryStore;
 use crate::error::Result;
 use crate::telemetry::{
     StoredEvent, TelemetryEvent, TelemetryKind, TelemetryLog, TelemetryQuery, TelemetrySum, bucket_of,
@@ -19,7 +19,7 @@ impl TelemetryLog for MemoryStore {
         let mut tables = self.enter("keep_events")?;
         for event in events {
             let id = tables.next_number();
-            tables.telemetry.push(StoredEvent { id, event });
+            tables.noted.telemetry.push(StoredEvent { id, event });
         }
         Ok(())
     }
@@ -31,13 +31,13 @@ impl TelemetryLog for MemoryStore {
                 && query.since.is_none_or(|since| stored.event.timestamp >= since)
                 && query.before.is_none_or(|before| stored.id < before)
         };
-        Ok(tables.telemetry.iter().rev().filter(is_wanted).take(query.limit).cloned().collect())
+        Ok(tables.noted.telemetry.iter().rev().filter(is_wanted).take(query.limit).cloned().collect())
     }
 
     async fn event_sums(&self, days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>> {
         let tables = self.enter("event_sums")?;
         let mut sums = BTreeMap::new();
-        let events = tables.telemetry.iter().map(|stored| &stored.event);
+        let events = tables.noted.telemetry.iter().map(|stored| &stored.event);
         for event in events.filter(|event| days.contains(&day_of(event.timestamp))) {
             let bucket = bucket_of(event.duration);
             let key = (event.kind, event.name.clone(), event.status, bucket);
