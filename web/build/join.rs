@@ -154,6 +154,8 @@ fn parse(name: &str, text: &str) -> Result<Module> {
                 module.body.push_str(declared);
                 module.body.push('\n');
             }
+        } else if line.contains("*/ export ") || line.contains("*/ import ") {
+            return Err(format!("{name}: imports and exports start at the beginning of a line: {line}"));
         } else {
             module.body.push_str(line);
             module.body.push('\n');

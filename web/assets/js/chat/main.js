@@ -11,6 +11,7 @@ import { button, iconButton, note } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { signInForm } from "../shared/sign-in.js";
+import { statusPath } from "../shared/status-path.js";
 import { keepTimes } from "../shared/time.js";
 import { toast, toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
@@ -43,11 +44,8 @@ import { modelMissing, welcome } from "./welcome.js";
 /** @import { Link } from "./socket.js" */
 /** @import { Attachment, SessionNews, Turn } from "./types.js" */
 /** @import { Status } from "../wire/api.js" */
-/** @import { Path } from "../shared/api.js" */
 
 /** Matches where the list of conversations is a drawer. */
-/** @type {Path<Status>} */ const statusPath = "/api/status";
-
 const narrow = matchMedia("(width <= 780px)");
 const finePointer = matchMedia("(pointer: fine)");
 

@@ -26,6 +26,7 @@ import { archivedOf, foldersOf, forgetGone, grouped, nameOf, titleOf } from "./g
 import { Keeping } from "./keeping.js";
 import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
+import { iconAddress } from "./page-icon.js";
 import { Selection } from "./selection.js";
 import { UnreadGroup } from "./unread-group.js";
 
@@ -595,9 +596,4 @@ export class Sidebar {
   #isUnreadElsewhere(session) {
     return Boolean(session.unread && !session.busy && !session.archived) && nameOf(session) !== this.#current;
   }
-}
-
-/** The icon from the page's own head, so that its address has the same hash. */
-export function iconAddress() {
-  return document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
 }

@@ -3,4 +3,5 @@
 /** @import { Path } from "../shared/api.js" */
 /** @import { Approvals } from "../wire/api.js" */
 
-/** @type {Path<Approvals>} */ export const approvalsPath = "/api/approvals";
+/** @type {Path<Approvals>} */
+export const approvalsPath = "/api/approvals";

@@ -2,6 +2,7 @@
 
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { statusPath } from "../shared/status-path.js";
 import { money } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { shell } from "../texts/shell.js";
@@ -12,8 +13,8 @@ import { approvalsPath } from "./approvals-path.js";
 /** @import { Path } from "../shared/api.js" */
 /** @import { Budget, Status, UsageReport } from "../wire/api.js" */
 
-/** @type {Path<Status>} */ export const statusPath = "/api/status";
-/** @type {Path<UsageReport>} */ export const budgetPath = "/api/usage?days=1";
+/** @type {Path<UsageReport>} */
+export const budgetPath = "/api/usage?days=1";
 
 /** @param {Frame} frame @param {Store} store */
 export function showFacts(frame, store) {

@@ -16,7 +16,8 @@ import { cronWords } from "./cron-words.js";
 /** @import { Path } from "../shared/api.js" */
 /** @import { Job, JobList, JobRuns } from "../wire/api.js" */
 
-/** @type {Path<JobList>} */ export const jobsPath = "/api/scheduler?limit=1000";
+/** @type {Path<JobList>} */
+export const jobsPath = "/api/scheduler?limit=1000";
 
 /** Loads the jobs of all further pages. @param {Context} context @param {string | null | undefined} cursor */
 export async function furtherJobs(context, cursor) {

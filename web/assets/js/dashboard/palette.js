@@ -11,7 +11,7 @@ import { searchField } from "../components/form.js";
 import { handbookWords } from "../texts/handbook.js";
 import { shell } from "../texts/shell.js";
 import { guarded } from "./context.js";
-import { statusPath } from "./facts.js";
+import { statusPath } from "../shared/status-path.js";
 import { jumps } from "./jumps.js";
 import { ranked } from "./matching.js";
 import { panels } from "./panels.js";

@@ -13,7 +13,8 @@ import { keyDrawer } from "./drawer.js";
 import { commonSettings, grouped } from "./groups.js";
 import { configEntries, sectionsOf } from "./model.js";
 import { valueText } from "./value.js";
-import { budgetPath, statusPath } from "../../facts.js";
+import { budgetPath } from "../../facts.js";
+import { statusPath } from "../../../shared/status-path.js";
 import { hrefOf, isSame } from "../../route.js";
 
 /** @import { Path } from "../../../shared/api.js" */

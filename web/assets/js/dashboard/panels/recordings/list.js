@@ -20,7 +20,8 @@ import { loadTitles, titleFor } from "./titles.js";
 
 /** @typedef {RunningRecording & {title?: string}} Running */
 
-/** @type {Path<RecordingList>} */ export const listPath = "/api/sessions/recordings";
+/** @type {Path<RecordingList>} */
+export const listPath = "/api/sessions/recordings";
 
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context */
 export function mountList(root, context) {

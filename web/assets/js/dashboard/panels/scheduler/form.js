@@ -7,7 +7,7 @@ import { make } from "../../../shared/dom.js";
 import { toast } from "../../../shared/toast.js";
 import { shell } from "../../../texts/shell.js";
 import { schedulerWords } from "../../../texts/scheduler.js";
-import { statusPath } from "../../facts.js";
+import { statusPath } from "../../../shared/status-path.js";
 import { sharedForm } from "../../shared-form.js";
 import { bodyOf, freshValues, linesOf, valuesOf } from "./job-values.js";
 

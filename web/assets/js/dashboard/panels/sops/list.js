@@ -16,7 +16,8 @@ import { runsChanged, sopRuns } from "./runs.js";
 /** @import { Path } from "../../../shared/api.js" */
 /** @import { BrokenSop, Sop, SopList } from "../../../wire/api.js" */
 
-/** @type {Path<SopList>} */ export const sopsPath = "/api/sops";
+/** @type {Path<SopList>} */
+export const sopsPath = "/api/sops";
 
 /** @param {import("../../context.js").Context} context */
 export function sopList(context) {
