@@ -1,5 +1,7 @@
 //! The text format of timestamps: RFC 3339 in UTC with milliseconds, always of the same length, so that they also sort
-//! as text.
+//! as text; and durations in words.
+
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
@@ -13,6 +15,16 @@ const MAX_LEN: usize = "-002026-11-20T10:00:00.000Z".len();
 /// Formats a timestamp: `2026-11-20T10:00:00.000Z`.
 pub fn text(moment: Timestamp) -> String {
     Text::of(moment).as_str().to_owned()
+}
+
+/// Formats a duration in whole seconds: `7 s`, `2 min 5 s`, `1 h 3 min`.
+pub fn in_words(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
 }
 
 /// Cuts a time to milliseconds, the precision of every time that is stored or compared.
@@ -71,6 +83,12 @@ impl jiff::fmt::Write for &mut Text {
 mod tests {
     use super::*;
     use crate::clock::{Clock, SystemClock};
+
+    #[test]
+    fn amounts_of_time_are_readable() {
+        let words = [3, 185, 7_260].map(|seconds| in_words(Duration::from_secs(seconds)));
+        assert_eq!(words, ["3 s", "3 min 5 s", "2 h 1 min"]);
+    }
 
     #[test]
     fn a_time_loses_what_is_finer_than_a_millisecond() {

@@ -1,5 +1,9 @@
 //! The clock of this program beside the server's.
 
+use std::time::Duration;
+
+use aethon_core::time::in_words;
+
 use crate::error::Error;
 use crate::owner::server_now;
 use crate::store::Store;
@@ -25,26 +29,7 @@ impl Store {
             return Ok(None);
         }
         let way = if apart > 0 { "ahead of" } else { "behind" };
-        let amount = in_words(apart.unsigned_abs() / 1000);
+        let amount = in_words(Duration::from_millis(apart.unsigned_abs()));
         Ok(Some(format!("the clock of this machine is {amount} {way} that of the PostgreSQL server")))
-    }
-}
-
-/// A number of seconds in words.
-fn in_words(seconds: u64) -> String {
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_words;
-
-    #[test]
-    fn amounts_of_time_are_readable() {
-        assert_eq!([3, 185, 7_260].map(in_words), ["3 s", "3 min 5 s", "2 h 1 min"]);
     }
 }

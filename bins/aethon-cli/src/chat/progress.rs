@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use aethon::core::time::in_words;
 use aethon::core::visible::exact;
 
 use super::event::ChatEvent;
@@ -81,17 +82,7 @@ impl Progress {
             Step::Stopping => "stopping".to_owned(),
         };
         let hint = if self.step == Step::Stopping { "Ctrl-C leaves" } else { "Ctrl-C stops" };
-        Some(format!("· {words} {}  ({hint})", duration(now.duration_since(self.since))))
-    }
-}
-
-/// Formats a duration: `7 s`, `2 min 5 s`, `1 h 3 min`.
-pub(super) fn duration(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        Some(format!("· {words} {}  ({hint})", in_words(now.duration_since(self.since))))
     }
 }
 
@@ -125,6 +116,6 @@ mod tests {
         progress.stop(after(76));
         progress.note(&ChatEvent::Text("b".into()), after(76));
         assert_eq!(progress.line(after(76)).as_deref(), Some("· stopping 0 s  (Ctrl-C leaves)"));
-        assert_eq!(duration(Duration::from_secs(3900)), "1 h 5 min");
+        assert_eq!(in_words(Duration::from_secs(3900)), "1 h 5 min");
     }
 }

@@ -6,6 +6,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use aethon::core::time::in_words;
 use aethon::core::visible::{exact, readable};
 use serde_json::Value;
 
@@ -13,7 +14,6 @@ use super::approval::ApprovalRequest;
 use super::event::{ChatEvent, OthersTurn, Outcome, Tokens};
 use super::footer::Footer;
 use super::output::put;
-use super::progress::duration;
 use super::words::{dollars, grouped, shortened};
 use crate::render::{Stream, Style, markdown, rows_of};
 
@@ -380,7 +380,7 @@ fn cost(tokens: Tokens, elapsed: Duration) -> Option<String> {
     let money =
         if tokens.cost_usd > 0.0 { format!(" · {}", dollars(tokens.cost_usd)) } else { String::new() };
     let (input, output) = (grouped(tokens.input), grouped(tokens.output));
-    Some(format!("· {input} tokens in, {output} out{money} · {}", duration(elapsed)))
+    Some(format!("· {input} tokens in, {output} out{money} · {}", in_words(elapsed)))
 }
 
 /// Formats another client's message and its answer, dimmed and marked at the margin.
