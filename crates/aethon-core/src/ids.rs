@@ -75,11 +75,7 @@ impl SessionId {
     /// does not find it.
     pub fn is_temporary(&self) -> bool {
         let name = self.0.rsplit(':').next().unwrap_or_default();
-        name.strip_prefix(TEMPORARY).is_some_and(|digits| {
-            digits.len() == 32
-                && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-                && matches!(self.channel(), "webchat" | "agent")
-        })
+        name.strip_prefix(TEMPORARY).is_some_and(is_unique) && matches!(self.channel(), "webchat" | "agent")
     }
 
     /// Returns the part after the first colon.
@@ -183,6 +179,11 @@ pub fn unique() -> String {
         return word;
     }
     uuid::Uuid::now_v7().simple().to_string()
+}
+
+/// Returns whether a text has the form of what [`unique`] returns: 32 hexadecimal digits in lower case.
+pub fn is_unique(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The text is not a valid id.

@@ -345,9 +345,7 @@ fn upkeep(
         uploads: UploadFolder::new(aethon.home.uploads(), aethon.clock.clone()),
     };
     let upkeep = upkeep.run(shutdown.clone());
-    let clock = aethon.clock.clone();
-    let temporary = aethon.temporary();
-    let idle = end_idle(temporary, aethon.assistant(), hub, move || clock.now(), shutdown.clone());
+    let idle = end_idle(aethon.temporary(), aethon.assistant(), hub, shutdown.clone());
     let shutdown = shutdown.clone();
     async move {
         let backups = async {

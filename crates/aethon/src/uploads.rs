@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::file_copies::FileCopies;
-use aethon_core::ids::unique;
+use aethon_core::ids::{is_unique, unique};
 use aethon_core::upload::{MAX_UPLOAD, UPLOAD_HOURS, Upload, UploadedFile, Uploads};
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -105,7 +105,7 @@ impl UploadFolder {
 
     fn read(&self, id: &str) -> io::Result<Option<UploadedFile>> {
         // Before anything is opened: joined to the folder, an absolute path would lead anywhere.
-        if !is_plain(id) {
+        if !is_unique(id) {
             return Ok(None);
         }
         let (path, sent) = (self.folder.join(id), self.folder.join(format!("{id}{SENT}")));
@@ -126,7 +126,7 @@ impl UploadFolder {
     }
 
     fn remove(&self, id: &str) -> io::Result<()> {
-        if !is_plain(id) {
+        if !is_unique(id) {
             return Ok(());
         }
         for name in [id.to_owned(), format!("{id}{SENT}")] {
@@ -166,10 +166,6 @@ fn write(path: &Path, file: &[u8]) -> io::Result<()> {
     let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     written.write_all(file)?;
     written.sync_all()
-}
-
-fn is_plain(id: &str) -> bool {
-    id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Puts the label before the content.

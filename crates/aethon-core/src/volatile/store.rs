@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "testkit")]
 use super::script::Script;
 use super::tables::{SessionRow, Tables};
-use jiff::Timestamp;
+use jiff::SignedDuration;
 
 use crate::clock::Clock;
 use crate::error::Result;
@@ -60,8 +60,9 @@ impl MemoryStore {
         self.tables().jobs.sop_runs.retain(|run| run.session_id != *session);
     }
 
-    /// Returns the sessions that were not used since then.
-    pub fn idle_since(&self, since: Timestamp) -> Vec<SessionId> {
+    /// Returns the sessions that were not used for so long.
+    pub fn idle_for(&self, long: SignedDuration) -> Vec<SessionId> {
+        let Ok(since) = self.clock.now().checked_sub(long) else { return Vec::new() };
         let tables = self.tables();
         tables.sessions.iter().filter(|(_, row)| row.updated_at < since).map(|(id, _)| id.clone()).collect()
     }

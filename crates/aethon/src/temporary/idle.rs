@@ -10,7 +10,7 @@ use aethon_core::shutdown::Shutdown;
 use aethon_core::storage::{Retention, Upkeep as _};
 use aethon_core::storage_log::log_storage;
 use aethon_http::ws::Hub;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::time::sleep;
 
 use super::storage::Temporary;
@@ -26,7 +26,6 @@ pub(crate) async fn end_idle(
     temporary: Arc<Temporary>,
     assistant: Arc<dyn Assistant>,
     hub: Arc<Hub>,
-    now: impl Fn() -> Timestamp + Send,
     mut shutdown: Shutdown,
 ) {
     loop {
@@ -34,7 +33,7 @@ pub(crate) async fn end_idle(
             () = shutdown.requested() => return,
             () = sleep(EVERY) => {}
         }
-        for session in temporary.idle(now(), |session| hub.is_watched(session)).await {
+        for session in temporary.idle(|session| hub.is_watched(session)).await {
             match assistant.clear(&session, Clear::Delete).await {
                 Ok(_) => hub.forget(&session),
                 Err(error) => log_storage("an idle temporary conversation is ended later", &error),
@@ -45,16 +44,11 @@ pub(crate) async fn end_idle(
 
 impl Temporary {
     /// Returns the sessions to end. Those of specialists end with the ones that they work for.
-    pub(super) async fn idle(
-        &self,
-        now: Timestamp,
-        is_watched: impl Fn(&SessionId) -> bool,
-    ) -> Vec<SessionId> {
+    pub(super) async fn idle(&self, is_watched: impl Fn(&SessionId) -> bool) -> Vec<SessionId> {
         // What is left of those that have ended: ids of messages.
         let _ = self.memory.maintain(Retention::of_oneshots(u32::MAX)).await;
-        let Ok(since) = now.checked_sub(IDLE) else { return Vec::new() };
         let mut idle = Vec::new();
-        for session in self.memory.idle_since(since) {
+        for session in self.memory.idle_for(IDLE) {
             let is_done = self.memory.pending(&session).await.is_ok_and(|pending| pending.is_empty());
             if is_done && session.channel() == "webchat" && !is_watched(&session) {
                 idle.push(session);

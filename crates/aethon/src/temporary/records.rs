@@ -71,42 +71,37 @@ impl TelemetryLog for Temporary {
     }
 }
 
+impl Temporary {
+    fn runs_in(&self, is_temporary: bool) -> &dyn SopRuns {
+        if is_temporary { &self.memory } else { &*self.lasting.workflows.sop_runs }
+    }
+
+    async fn runs_with(&self, run_id: &str) -> Result<&dyn SopRuns> {
+        Ok(self.runs_in(SopRuns::run(&self.memory, run_id).await?.is_some()))
+    }
+}
+
 /// A procedure that runs in a temporary session knows its parameters, and cannot be resumed without the session.
 #[async_trait]
 impl SopRuns for Temporary {
     async fn open(&self, run: &SopRun) -> Result<()> {
-        match run.session_id.is_temporary() {
-            true => SopRuns::open(&self.memory, run).await,
-            false => self.lasting.workflows.sop_runs.open(run).await,
-        }
+        self.runs_in(run.session_id.is_temporary()).open(run).await
     }
 
     async fn change(&self, run_id: &str, change: SopRunChange) -> Result<bool> {
-        match SopRuns::run(&self.memory, run_id).await? {
-            Some(_) => SopRuns::change(&self.memory, run_id, change).await,
-            None => self.lasting.workflows.sop_runs.change(run_id, change).await,
-        }
+        self.runs_with(run_id).await?.change(run_id, change).await
     }
 
     async fn discard(&self, run_id: &str) -> Result<()> {
-        match SopRuns::run(&self.memory, run_id).await? {
-            Some(_) => SopRuns::discard(&self.memory, run_id).await,
-            None => self.lasting.workflows.sop_runs.discard(run_id).await,
-        }
+        self.runs_with(run_id).await?.discard(run_id).await
     }
 
     async fn of_turn(&self, turn: &TurnId) -> Result<Option<SopRun>> {
-        match self.has(turn) {
-            true => SopRuns::of_turn(&self.memory, turn).await,
-            false => self.lasting.workflows.sop_runs.of_turn(turn).await,
-        }
+        self.runs_in(self.has(turn)).of_turn(turn).await
     }
 
     async fn run(&self, run_id: &str) -> Result<Option<SopRun>> {
-        match SopRuns::run(&self.memory, run_id).await? {
-            Some(run) => Ok(Some(run)),
-            None => self.lasting.workflows.sop_runs.run(run_id).await,
-        }
+        self.runs_with(run_id).await?.run(run_id).await
     }
 
     async fn runs(&self, state: Option<SopRunState>, limit: usize) -> Result<Vec<SopRun>> {

@@ -194,8 +194,7 @@ async fn idle_temporary_sessions_end_unless_somebody_watches() {
     }
     let turn = TurnId::fresh();
     home.storage.turns.accept(&turn, &say(runs.as_str(), "a"), Some(begin("a"))).await.unwrap();
-    let idle =
-        async || home.temporary.idle(aethon_core::clock::Clock::now(&*home.clock), |id| *id == watched).await;
+    let idle = async || home.temporary.idle(|id| *id == watched).await;
     home.clock.advance(SignedDuration::from_mins(59));
     assert!(idle().await.is_empty());
     home.turn(&used, "a", "b").await;
