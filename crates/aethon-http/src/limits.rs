@@ -2,8 +2,8 @@
 //!
 //! The limit is sixty a minute, over all instances that share their sign-ins. Beyond it, any request that may be a guess
 //! waits a second before it is checked. At most sixteen requests of an address wait at a time, and others are refused
-//! unchecked. So the number of guesses is bounded, the right token works even if someone else guesses from the same address, and a signed-in browser never
-//! notices. Memory is bounded too: when the table is full, the oldest entries are dropped.
+//! unchecked. So the number of guesses is bounded, the right token works even if someone else guesses from the same address,
+//! and a signed-in browser never notices. Memory is bounded too: when the table is full, the oldest entries are dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

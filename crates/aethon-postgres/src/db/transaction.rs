@@ -28,22 +28,22 @@ pub(crate) enum Durability {
     Full,
 }
 
+/// The statements with which every writing transaction begins.
+macro_rules! begin_writing {
+    () => {
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+        SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
+        SET LOCAL statement_timeout = 0"
+    };
+}
+
 impl Durability {
     fn begin(self) -> &'static str {
+        // A program that hangs in the middle is cut off long before those that wait for it give up. No time limit of the role
+        // may end the wait for a synchronous standby: the commit would count as made, with no more than a warning.
         match self {
-            // A program that hangs in the middle is cut off long before those that wait for it give up. No time limit of the role
-            // may end the wait for a synchronous standby: the commit would count as made, with no more than a warning.
-            Self::AsServer => {
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-                SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
-                SET LOCAL statement_timeout = 0"
-            }
-            Self::Full => {
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-                SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
-                SET LOCAL statement_timeout = 0;
-                SET LOCAL synchronous_commit = on"
-            }
+            Self::AsServer => begin_writing!(),
+            Self::Full => concat!(begin_writing!(), "; SET LOCAL synchronous_commit = on"),
         }
     }
 }
