@@ -5,6 +5,7 @@ import { button, skeleton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { texts } from "../texts.js";
 import { shell } from "../texts/shell.js";
+import { joined } from "./rows.js";
 import { errorState, staleNote } from "./state.js";
 
 /** @import { Context } from "../dashboard/context.js" */
@@ -13,16 +14,6 @@ import { errorState, staleNote } from "./state.js";
 
 /** The page that a list wants. @typedef {{limit: number, cursor: string}} Wanted */
 /** What the answer of a paged route says about its pages. @typedef {{next_cursor?: string | null, count?: number}} Paged */
-
-/**
- * Appends the rows of the next page; a row that moved up meanwhile appears once.
- * @template [Row=unknown]
- * @param {Row[]} rows @param {Row[]} more @param {(row: Row) => string} key
- */
-function joined(rows, more, key) {
-  const known = new Set(rows.map(key));
-  return [...rows, ...more.filter((row) => !known.has(key(row)))];
-}
 
 /**
  * @template {Paged} [Answer=Paged]
@@ -87,12 +78,8 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
       if (number !== asked || context.signal.aborted) return;
       const fresh = read(answer);
       // If the list is longer than one answer can be, its tail is kept.
-      const known = new Set(fresh.map(key));
-      const tail =
-        isNew || rows.length <= limit || !answer.next_cursor
-          ? []
-          : rows.slice(limit).filter((row) => !known.has(key(row)));
-      take(tail.length > 0 ? { ...answer, next_cursor: next } : answer, [...fresh, ...tail]);
+      const all = joined(fresh, isNew || !answer.next_cursor ? [] : rows.slice(limit), key);
+      take(all.length > fresh.length ? { ...answer, next_cursor: next } : answer, all);
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
     }

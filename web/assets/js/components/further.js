@@ -5,6 +5,7 @@ import { button } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { toast } from "../shared/toast.js";
 import { shell } from "../texts/shell.js";
+import { joined } from "./rows.js";
 
 /** @import { Context } from "../dashboard/context.js" */
 /** @import { Path } from "../shared/api.js" */
@@ -20,12 +21,6 @@ export function withTail(page, before, key) {
   if (last === undefined) return page;
   const at = before.findLastIndex((row) => key(row) === key(last));
   return joined(page, before.slice(at + 1), key);
-}
-
-/** Appends rows that are not there yet. @template [Row=unknown] @param {Row[]} rows @param {Row[]} more @param {(row: Row) => string} key */
-function joined(rows, more, key) {
-  const known = new Set(rows.map(key));
-  return [...rows, ...more.filter((row) => !known.has(key(row)))];
 }
 
 /**

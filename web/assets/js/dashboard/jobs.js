@@ -1,5 +1,6 @@
 // Describes jobs, and the actions on one.
 
+import { pageAt } from "../shared/api.js";
 import { badge } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { removeShared } from "../shared/remove-shared.js";
@@ -23,8 +24,7 @@ export const jobsPath = "/api/scheduler?limit=1000";
 export async function furtherJobs(context, cursor) {
   const jobs = /** @type {Job[]} */ ([]);
   while (cursor) {
-    /** @type {Path<JobList>} */ const path = `${jobsPath}&cursor=${encodeURIComponent(cursor)}`;
-    const page = await context.request(path);
+    const page = await context.request(pageAt(jobsPath, cursor));
     jobs.push(...page.jobs);
     cursor = page.next_cursor;
   }

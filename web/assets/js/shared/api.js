@@ -89,6 +89,13 @@ function sentenceOf(data) {
   return (language !== "en" && own) || data?.detail || own || data?.title || texts.error.server;
 }
 
+/**
+ * The page of a list that begins at a cursor.
+ * @template [Answer=unknown] @param {Path<Answer>} path that of the first page, with a query @param {string} cursor
+ * @returns {Path<Answer>}
+ */
+export const pageAt = (path, cursor) => `${path}&cursor=${encodeURIComponent(cursor)}`;
+
 /** @param {string} name @returns {Path<Session>} */
 export const sessionPath = (name) => `/api/sessions/${encodeURIComponent(`webchat:${name}`)}`;
 

@@ -4,6 +4,7 @@ import { openDrawer, pairs } from "../../../components/drawer.js";
 import { further } from "../../../components/further.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
+import { pageAt } from "../../../shared/api.js";
 import { badge, button, iconButton, note } from "../../../shared/controls.js";
 import { counted } from "../../../shared/count.js";
 import { confirmDialog } from "../../../shared/dialog.js";
@@ -25,8 +26,6 @@ import { exactTime } from "../../exact-time.js";
  */
 
 /** @type {Path<WorkList>} */ const path = "/api/work?limit=200";
-/** @param {string} cursor @returns {Path<WorkList>} */
-const olderPath = (cursor) => `${path}&cursor=${encodeURIComponent(cursor)}`;
 
 /** How often open work is reloaded, because no event reports that a request was carried out or that work has ended. */
 const againMs = 3000;
@@ -48,7 +47,7 @@ export function workSection(context) {
   const whole = make("div", {}, body);
   let isWorking = false;
   const older = further(context, {
-    path: olderPath,
+    path: (/** @type {string} */ cursor) => pageAt(path, cursor),
     rows: (/** @type {WorkList} */ { work }) => work,
     key: (/** @type {Work} */ work) => work.work_id,
     shown: () => {

@@ -1,6 +1,6 @@
 // Pending approvals with exactly what would run, grants for conversations, and past decisions.
 
-import { Problem } from "../../../shared/api.js";
+import { Problem, pageAt } from "../../../shared/api.js";
 import { approvalDraft } from "../../../shared/approval-card.js";
 import { draftedItems } from "../../../shared/draft-store.js";
 import { leftDraft } from "../../../shared/draft.js";
@@ -31,8 +31,6 @@ import { exactTime } from "../../exact-time.js";
  */
 
 /** @type {Path<Audit>} */ const auditPath = "/api/audit?limit=1000";
-/** @param {string} cursor @returns {Path<Audit>} */
-const olderPath = (cursor) => `${auditPath}&cursor=${encodeURIComponent(cursor)}`;
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -161,7 +159,7 @@ function pastDecisions(context) {
   const count = make("span", { class: "bar-count", role: "status" });
   const body = make("div", {});
   const older = further(context, {
-    path: olderPath,
+    path: (/** @type {string} */ cursor) => pageAt(auditPath, cursor),
     rows: (/** @type {Audit} */ { audit }) => audit,
     key: (/** @type {AuditEntry} */ entry) => JSON.stringify(entry),
     shown: () => take(older.rows()),

@@ -3,6 +3,7 @@
 import { further } from "../../../components/further.js";
 import { region, together } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
+import { pageAt } from "../../../shared/api.js";
 import { badge, button, note } from "../../../shared/controls.js";
 import { confirmDialog, openDialog } from "../../../shared/dialog.js";
 import { promptDialog } from "../../../shared/prompt.js";
@@ -29,8 +30,6 @@ import { signInPhone } from "./sign-in-phone.js";
 
 /** @type {Path<Channels>} */ const channelsPath = "/api/channels";
 /** @type {Path<Outbox>} */ const outboxPath = "/api/outbox?limit=200";
-/** @param {string} cursor @returns {Path<Outbox>} */
-const olderPath = (cursor) => `${outboxPath}&cursor=${encodeURIComponent(cursor)}`;
 /** @type {Path<Pairings>} */ const pairingsPath = "/api/pairings";
 /** @type {Path<SignIns>} */ const signInsPath = "/api/sign-ins";
 /** Where a code is made for somebody to pair. @type {Path<PairingCode>} */ const codePath = `${pairingsPath}`;
@@ -269,7 +268,7 @@ function deliveries(context) {
   const foot = make("p", { class: "field-hint" });
   let all = 0;
   const older = further(context, {
-    path: olderPath,
+    path: (/** @type {string} */ cursor) => pageAt(outboxPath, cursor),
     rows: (/** @type {Outbox} */ { deliveries: rows }) => rows,
     key: (/** @type {Delivery} */ row) => row.id,
     shown: () => show(older.rows()),

@@ -5,6 +5,7 @@ import { fill, make } from "../../../shared/dom.js";
 import { locale } from "../../../shared/language.js";
 import { icon } from "../../../shared/icons.js";
 import { Problem } from "../../../shared/api.js";
+import { statusPath } from "../../../shared/status-path.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { company as words } from "../../../texts/company.js";
@@ -14,21 +15,23 @@ import { texts } from "../../../texts.js";
 import { mostDesks } from "./floor.js";
 import { Office, callFailed, channelOf } from "./office.js";
 import { Stage } from "./stage.js";
+import { approvalsPath } from "../../approvals-path.js";
 import { coalesce } from "../../coalesce.js";
 
 /** @import { Seen } from "./office.js" */
 
 /** The minimum interval between announcements. */
 const calmMs = 5000;
-/** The requests when the panel opens; some routes may be missing in a build. */
-/** @import { Path } from "../../../shared/api.js" */
-/** @import { AgentList, Approvals, Channels, JobList, SessionList, Status } from "../../../wire/api.js" */
 
+/** @import { Path } from "../../../shared/api.js" */
+/** @import { AgentList, Channels, JobList, SessionList } from "../../../wire/api.js" */
+
+/** The requests when the panel opens; some routes may be missing in a build. */
 const questions = {
-  status: /** @type {Path<Status>} */ ("/api/status"),
+  status: statusPath,
   channels: /** @type {Path<Channels>} */ ("/api/channels"),
   agents: /** @type {Path<AgentList>} */ ("/api/agents"),
-  approvals: /** @type {Path<Approvals>} */ ("/api/approvals"),
+  approvals: approvalsPath,
   sessions: /** @type {Path<SessionList>} */ ("/api/sessions?limit=100"),
   scheduler: /** @type {Path<JobList>} */ ("/api/scheduler?limit=1000"),
 };

@@ -13,6 +13,7 @@ import { shell } from "../../../texts/shell.js";
 import { approvalList } from "../../approvals.js";
 import { approvalsPath } from "../../approvals-path.js";
 import { budgetPath } from "../../facts.js";
+import { jobsPath } from "../../jobs.js";
 import { statusPath } from "../../../shared/status-path.js";
 import { overviewCards } from "./cards.js";
 import { fineRow, jobRow, keyedList, logLines, nextJobs, only, sessionRow, troubleRow } from "./lists.js";
@@ -20,7 +21,7 @@ import { sectionHead } from "../../cards.js";
 import { troubles } from "./problems.js";
 
 /** @import { Path } from "../../../shared/api.js" */
-/** @import { Features, JobList, Logs, Outbox, Ready, SessionList, SopList, Telemetry, UsageReport } from "../../../wire/api.js" */
+/** @import { Features, Logs, Outbox, Ready, SessionList, SopList, Telemetry, UsageReport } from "../../../wire/api.js" */
 /** @import { Trouble } from "./problems.js" */
 
 /** A problem, or that there is none. @typedef {(Trouble & {isRetry?: boolean}) | {isFine: true}} Shown */
@@ -29,7 +30,7 @@ export const paths = {
   usage: /** @type {Path<UsageReport>} */ ("/api/usage?days=14"),
   ready: /** @type {Path<Ready>} */ ("/api/ready"),
   features: /** @type {Path<Features>} */ ("/api/features"),
-  jobs: /** @type {Path<JobList>} */ ("/api/scheduler?limit=1000"),
+  jobs: jobsPath,
   sessions: /** @type {Path<SessionList>} */ ("/api/sessions?limit=50"),
   sops: /** @type {Path<SopList>} */ ("/api/sops"),
   outbox: /** @type {Path<Outbox>} */ ("/api/outbox?state=failed&limit=1"),
