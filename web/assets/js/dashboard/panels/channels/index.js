@@ -130,7 +130,7 @@ function channels(context) {
         class: "is-soft small",
         // What a channel that is off lacks is what its button leads through.
         cell: (row) =>
-          row.state === "off" && canSetUp(row.name)
+          row.state === "off" && !row.is_waiting && canSetUp(row.name)
             ? ""
             : make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))),
       },
