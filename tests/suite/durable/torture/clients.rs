@@ -15,6 +15,9 @@ use super::{Record, TortureRun};
 /// How long anybody waits for something that must come.
 const LONG: Duration = Duration::from_secs(300);
 
+/// A proxy's answer while no instance is there.
+const BAD_GATEWAY: u16 = 502;
+
 /// The code of an answer to a caller whose turn was cut off so often that it is given up.
 const INTERRUPTED: &str = "interrupted";
 
@@ -98,7 +101,7 @@ pub(super) fn until_answered(stage: &TortureRun, request: &Request) -> Response 
     loop {
         let address = stage.address();
         if let Ok(answer) = aethon_tests::http::exchange(address, &request.bytes(address))
-            && (answer.status != 503 || answer.problem() == INTERRUPTED)
+            && (![BAD_GATEWAY, 503].contains(&answer.status) || answer.problem() == INTERRUPTED)
         {
             return answer;
         }
