@@ -15,9 +15,6 @@ use super::{Record, TortureRun};
 /// How long anybody waits for something that must come.
 const LONG: Duration = Duration::from_secs(300);
 
-/// A proxy's answer while no instance is there.
-const BAD_GATEWAY: u16 = 502;
-
 /// The code of an answer to a caller whose turn was cut off so often that it is given up.
 const INTERRUPTED: &str = "interrupted";
 
@@ -101,12 +98,24 @@ pub(super) fn until_answered(stage: &TortureRun, request: &Request) -> Response 
     loop {
         let address = stage.address();
         if let Ok(answer) = aethon_tests::http::exchange(address, &request.bytes(address))
-            && (![BAD_GATEWAY, 503].contains(&answer.status) || answer.problem() == INTERRUPTED)
+            && !is_turned_away(&answer)
         {
             return answer;
         }
         assert!(Instant::now() < deadline, "nobody answers");
         std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Whether nothing was done: no instance was there, which a proxy says in its own words, or the one that was could not take it.
+fn is_turned_away(answer: &Response) -> bool {
+    match answer.status {
+        502 => true,
+        503 => {
+            answer.header("content-type") != Some("application/problem+json")
+                || answer.problem() != INTERRUPTED
+        }
+        _ => false,
     }
 }
 
