@@ -16,11 +16,11 @@ use aethon_tools::{Protection, PullPolicy};
 
 use crate::builder::Builder;
 pub use crate::finding::{Finding, Health};
+use crate::postgres::{self, CLOCK_FIX, Checked};
 use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
-use crate::wiring::server_store::{CLOCK_FIX, Checked};
 use crate::wiring::store_check::Trouble;
 
 /// The remedy for a problem that prevents a start.
@@ -256,7 +256,7 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
         return std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect();
     }
     if prepared.config.storage.is_on_server() {
-        return match wiring::server_store::check(prepared).await {
+        return match postgres::check(prepared).await {
             Ok(Checked { words, clock: Some(clock), .. }) => {
                 vec![Finding::warning("database", format!("{words}; {clock}"), CLOCK_FIX)]
             }
@@ -394,7 +394,7 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
 async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
     if server.is_none() && prepared.config.memory.enabled && prepared.config.storage.is_on_server() {
-        return match wiring::server_store::check(prepared).await {
+        return match postgres::check(prepared).await {
             Ok(Checked { memories, .. }) => Finding::ok("memory", format!("{memories}; {sentence}")),
             // The finding of the database says it.
             Err(_) => Finding::ok("memory", sentence),
