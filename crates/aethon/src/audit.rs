@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_config::Sources;
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::shutdown::Shutdown;
+use aethon_store::OpenMode;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::prepared::Prepared;
 use crate::wiring;
 
 /// How long a command waits to write its row while other programs hold the database.
@@ -36,8 +39,15 @@ pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>,
 
 /// Records a command's action on files of a home that it does not otherwise open. Returns `false` for a home without a
 /// database: it has nothing to audit yet, and none is created.
-pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str) -> Result<bool> {
-    let database = home.database();
+pub async fn note(sources: &Sources, action: AuditAction, subject: &str, outcome: &str) -> Result<bool> {
+    // A configuration that cannot be read names no server; it may be what the command is about.
+    if let Some(prepared) = Prepared::of(sources).ok().filter(|read| read.config.storage.is_on_server()) {
+        let storage = wiring::store::storage(&prepared, OpenMode::Guest).await?;
+        let stored = record(&*storage.audit, &SystemClock, action, subject, outcome).await;
+        storage.upkeep.close().await;
+        return stored.map(|()| true);
+    }
+    let database = Home::at(&sources.home).database();
     if !database.exists() {
         return Ok(false);
     }

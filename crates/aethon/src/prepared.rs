@@ -98,6 +98,19 @@ pub(crate) struct Shared {
 }
 
 impl Prepared {
+    /// Reads the configuration of these sources alone, for a command.
+    pub(crate) fn of(sources: &Sources) -> Result<Self> {
+        let source = Source {
+            sources: sources.clone(),
+            insecure_bind: false,
+            demo: false,
+            is_mounted: false,
+            launcher: None,
+            parts: Parts::default(),
+        };
+        Self::read(source, Shared::default())
+    }
+
     /// The configuration in force.
     pub fn config(&self) -> &Config {
         &self.config

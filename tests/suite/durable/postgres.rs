@@ -28,6 +28,19 @@ fn said(server: &Server, session: &str) -> Vec<String> {
 }
 
 #[test]
+fn command_that_changes_a_file_is_in_the_audit_on_the_server() {
+    let (home, _) = on_server();
+    let stored =
+        run_cli(home.path(), &["secrets", "set", "garden"], Some("a-word-that-only-the-garden-knows"));
+    assert!(stored.status.success(), "{stored:?}");
+    let audit = run_cli(home.path(), &["audit", "--json"], None);
+    let audit: Value =
+        serde_json::from_slice(&audit.stdout).unwrap_or_else(|error| panic!("{error}: {audit:?}"));
+    let newest = &audit["audit"][0];
+    assert_eq!((&newest["subject"], &newest["outcome"]), (&json!("garden"), &json!("stored")), "{audit}");
+}
+
+#[test]
 fn assistant_runs_on_a_server_and_keeps_its_data_over_a_restart() {
     let (home, _) = on_server();
     let server = Server::start_in(home, &[]);

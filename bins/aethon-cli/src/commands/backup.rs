@@ -56,7 +56,7 @@ pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
     };
     // A database of an older format is for `upgrade` to change, not for a row of the audit.
     if is_on_server || created.database_format == Some(backup::DATABASE_FORMAT) {
-        note(&sources.home, AuditAction::Backup, (&created.file.display().to_string(), "made"))?;
+        note(&sources, AuditAction::Backup, (&created.file.display().to_string(), "made"))?;
     }
     report(&created, arguments.json)?;
     Ok(ExitCode::SUCCESS)

@@ -35,7 +35,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             aethon::Home::at(&sources.home).prepare()?;
             let new_keys = if force { NewKeys::Written } else { NewKeys::Refused };
             set_in_file(&sources, &key, &value, new_keys).map_err(crate::setup::refused)?;
-            note(&sources.home, AuditAction::Config, (&key, "set"))?;
+            note(&sources, AuditAction::Config, (&key, "set"))?;
             warn(common);
             print(&format!("{key} is set in {}\n", sources.config_file().display()))?;
             if aethon::config::secrets_in_file(&sources.config_file()).contains(&key) {
@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             let file = sources.config_file();
             match unset_in_file(&sources, &key).map_err(crate::setup::refused)? {
                 true => {
-                    note(&sources.home, AuditAction::Config, (&key, "unset"))?;
+                    note(&sources, AuditAction::Config, (&key, "unset"))?;
                     print(&format!("{key} is no longer set in {}\n", file.display()))?;
                     effect::tell(common, &[key], reload)?;
                 }
@@ -109,7 +109,7 @@ fn edit(common: &Common) -> Result<()> {
         return print("nothing was changed\n");
     }
     let keys = edited(common, was.ok().as_ref());
-    note(&sources.home, AuditAction::Config, (&keys.join(", "), "edited"))?;
+    note(&sources, AuditAction::Config, (&keys.join(", "), "edited"))?;
     warn(common);
     let merged = match saved {
         Saved::Merged => " together with the changes made there while you edited it",

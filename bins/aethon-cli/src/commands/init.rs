@@ -61,7 +61,7 @@ pub(crate) fn run(common: &Common, wish: InitArgs) -> Result<ExitCode> {
             None => caution()?,
         };
     let kept = write(&sources, &text(&choice, &region, is_plain), wish.force)?;
-    note(&sources.home, AuditAction::Config, ("config.toml", "written"))?;
+    note(&sources, AuditAction::Config, ("config.toml", "written"))?;
     let missing =
         provider.key_variable().filter(|variable| key.is_none() && !crate::environment::is_set(variable));
     let missing = missing.map_or(String::new(), |variable| {
@@ -185,7 +185,7 @@ fn store(sources: &Sources, provider: Provider, key: &Secret) -> Result<()> {
     Home::at(&sources.home).prepare()?;
     credentials::store(&sources.credentials_directory(), provider.name(), key)
         .context("the key cannot be stored")?;
-    note(&sources.home, AuditAction::Secret, (provider.name(), "stored"))
+    note(sources, AuditAction::Secret, (provider.name(), "stored"))
 }
 
 /// Asks for the model, of those that the service lists.

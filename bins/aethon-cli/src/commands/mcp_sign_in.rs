@@ -36,7 +36,7 @@ pub(crate) fn run(common: &Common, command: McpCommand) -> Result<ExitCode> {
     };
     // A thread still reading standard input must not delay the exit.
     runtime.shutdown_background();
-    note(prepared.home().path(), AuditAction::Secret, (&format!("mcp.servers.{name}"), what))?;
+    note(&crate::setup::sources(common)?, AuditAction::Secret, (&format!("mcp.servers.{name}"), what))?;
     Ok(ExitCode::SUCCESS)
 }
 

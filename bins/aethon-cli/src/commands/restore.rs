@@ -115,7 +115,11 @@ fn identity(path: &Path) -> Result<Key> {
 
 fn report(common: &Common, restored: &Restored, json: bool) -> Result<()> {
     if !restored.dry_run && restored.database_format == Some(backup::DATABASE_FORMAT) {
-        note(&restored.home, AuditAction::Backup, (&restored.created_at.to_string(), "restored"))?;
+        note(
+            &crate::setup::sources(common)?,
+            AuditAction::Backup,
+            (&restored.created_at.to_string(), "restored"),
+        )?;
     }
     if !restored.dry_run
         && let Err(error) = crate::setup::builder(common).load()

@@ -23,7 +23,7 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
             aethon::Home::at(&sources.home).prepare()?;
             credentials::store(&folder, &name, &value)
                 .with_context(|| format!("{} cannot be written", folder.display()))?;
-            note(&sources.home, AuditAction::Secret, (&name, "stored"))?;
+            note(&sources, AuditAction::Secret, (&name, "stored"))?;
             print(&format!("stored; use it as ${{credential:{name}}}\n"))?;
         }
         SecretsCommand::List { json } => {
@@ -43,7 +43,7 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
             if !credentials::remove(&folder, &name).with_context(|| format!("{name} cannot be removed"))? {
                 bail!("there is no secret {name:?}; `aethon-cli secrets list` lists them");
             }
-            note(&sources.home, AuditAction::Secret, (&name, "removed"))?;
+            note(&sources, AuditAction::Secret, (&name, "removed"))?;
         }
     }
     Ok(ExitCode::SUCCESS)

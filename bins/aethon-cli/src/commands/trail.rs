@@ -1,15 +1,12 @@
 //! Audit rows for the changes of a command. By then the change is made, so failing to write the row is only a warning.
 
-use std::path::Path;
-
-use aethon::Home;
+use aethon::config::Sources;
 use aethon::core::audit::AuditAction;
 use anyhow::Result;
 
-/// Records a change to a file of this home: its kind, its subject, and its outcome. Never a value.
-pub(crate) fn note(home: &Path, action: AuditAction, (subject, outcome): (&str, &str)) -> Result<()> {
-    let home = Home::at(home);
-    let noted = aethon::audit::note(&home, action, subject, outcome);
+/// Records a change to a file of the home: its kind, its subject, and its outcome. Never a value.
+pub(crate) fn note(sources: &Sources, action: AuditAction, (subject, outcome): (&str, &str)) -> Result<()> {
+    let noted = aethon::audit::note(sources, action, subject, outcome);
     told(crate::setup::runtime()?.block_on(noted).map(drop));
     Ok(())
 }

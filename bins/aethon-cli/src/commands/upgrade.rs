@@ -17,7 +17,7 @@ use crate::args::{Common, UpgradeArgs};
 pub(crate) fn run(common: &Common, arguments: &UpgradeArgs) -> Result<ExitCode> {
     let home = crate::setup::home(common)?;
     if arguments.remove_copies {
-        return remove_copies(&home, arguments);
+        return remove_copies(common, &home, arguments);
     }
     if arguments.dry_run {
         let plan = upgrade::plan(&home)?;
@@ -26,7 +26,7 @@ pub(crate) fn run(common: &Common, arguments: &UpgradeArgs) -> Result<ExitCode> 
     }
     let done = upgrade::run(&home)?;
     if done.is_some() {
-        note(home.path(), AuditAction::Backup, ("upgrade", "done"))?;
+        note(&crate::setup::sources(common)?, AuditAction::Backup, ("upgrade", "done"))?;
     }
     match (&done, arguments.json) {
         (done, true) => print_json(&json!({ "upgraded": done }))?,
@@ -69,15 +69,16 @@ fn done_lines(done: &Done) -> String {
     )
 }
 
-fn remove_copies(home: &Home, arguments: &UpgradeArgs) -> Result<ExitCode> {
+fn remove_copies(common: &Common, home: &Home, arguments: &UpgradeArgs) -> Result<ExitCode> {
     let copies = upgrade::copies(home);
     let names = copies.iter().map(|copy| copy.path.display().to_string()).collect::<Vec<_>>().join(", ");
     if !copies.is_empty() && !confirm(&format!("remove {names}"), arguments.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     let removed = upgrade::remove_copies(home)?;
+    let sources = crate::setup::sources(common)?;
     for copy in &removed {
-        note(home.path(), AuditAction::Deletion, (&copy.path.display().to_string(), "done"))?;
+        note(&sources, AuditAction::Deletion, (&copy.path.display().to_string(), "done"))?;
     }
     let paths: Vec<_> = removed.iter().map(|copy| copy.path.display().to_string()).collect();
     match (arguments.json, paths.is_empty()) {
