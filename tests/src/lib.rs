@@ -29,6 +29,7 @@ pub mod openapi;
 pub mod random;
 pub mod server;
 pub mod socket;
+pub mod storage;
 pub mod strict;
 pub mod stub;
 pub mod telegram;

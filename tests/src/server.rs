@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::http::{Request, Response, TIMEOUT};
 use crate::socket::Socket;
+use crate::storage;
 
 /// A running `aethon-server`, killed on drop.
 pub struct Server {
@@ -283,6 +284,9 @@ pub fn program(name: &str, home: &Path) -> Command {
     let mut command = Command::new(path);
     command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home).arg("--home").arg(home);
     command.stdin(Stdio::null());
+    if let Some(url) = storage::url_of(home) {
+        command.env("AETHON_STORAGE__URL", url);
+    }
     command
 }
 

@@ -5,7 +5,7 @@
 //! messages and button presses, and check the chats.
 
 use std::collections::{HashMap, VecDeque};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,6 +67,8 @@ struct State {
     answers: Vec<String>,
     /// The number of the newest poll.
     poller: u64,
+    /// How often a poll began while another waited whose client was still there.
+    conflicts: usize,
     /// The pending 429 responses, each with its seconds.
     refusals: VecDeque<u64>,
     /// Whether the person has blocked the bot.
@@ -270,6 +272,11 @@ impl Telegram {
         lock(&self.state.0).calls.clone()
     }
 
+    /// How often two clients polled at the same time.
+    pub fn conflicts(&self) -> usize {
+        lock(&self.state.0).conflicts
+    }
+
     /// Waits until the bot polls.
     pub fn await_poll(&self) {
         eventually("the bot polls", || (lock(&self.state.0).poller > 0).then_some(()));
@@ -312,6 +319,9 @@ fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), faults: &Conn
             let method = method.to_owned();
             lock(&shared.0).calls.push(method.clone());
             let answer = call(shared, &method, &params);
+            if method == "getUpdates" && answer["error_code"] == 409 && is_open(connection) {
+                lock(&shared.0).conflicts += 1;
+            }
             if matches!(method.as_str(), "sendMessage" | "sendRichMessage")
                 && answer["ok"] == true
                 && take_loss(shared)
@@ -334,6 +344,14 @@ fn write(mut connection: &TcpStream, (status, kind): (u64, &str), body: &[u8]) {
     );
     // The client may be gone.
     let _ = connection.write_all(&[head.as_bytes(), body].concat());
+}
+
+/// Returns whether the client has not closed the connection.
+fn is_open(connection: &TcpStream) -> bool {
+    let peeked = connection.set_nonblocking(true).and_then(|()| connection.peek(&mut [0]));
+    // The answer is still written to it.
+    let is_blocking = connection.set_nonblocking(false).is_ok();
+    is_blocking && peeked.map_or_else(|error| error.kind() == ErrorKind::WouldBlock, |length| length > 0)
 }
 
 fn take_loss(shared: &(Mutex<State>, Condvar)) -> bool {

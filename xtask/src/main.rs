@@ -41,6 +41,11 @@ enum Chore {
         /// Only tests whose name contains this
         filter: Vec<String>,
     },
+    /// Run the black-box tests with the data of each home on a PostgreSQL server
+    Postgres {
+        /// Only tests whose name contains this
+        filter: Vec<String>,
+    },
     /// Follow the pages of docs/how-to in a copy of the tree: apply their diffs, count, check, test
     Howto,
     /// Build the API documentation with warnings as errors, and check the links between documents
@@ -105,6 +110,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Ci => ci::run(root),
         Chore::Tidy(options) => tidy::run(root, &options),
         Chore::Test { filter } => test::run(root, &filter),
+        Chore::Postgres { filter } => test::on_postgres(root, &filter),
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
         Chore::Packages => packages::run(root),

@@ -7,8 +7,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Builds of the facade that stand for the others: nothing, one provider, and everything but what has large libraries.
-const BUILDS: [&[&str]; 3] = [&[], &["openai"], &["providers", "channels"]];
+/// Builds of the facade that stand for the others: nothing, one provider, a server as storage, and everything but what has large
+/// libraries.
+const BUILDS: [&[&str]; 4] = [&[], &["openai"], &["openai", "postgres"], &["providers", "channels"]];
 
 /// The packages that an author of a tool, a channel or a storage compiles with `aethon-core`, and itself.
 const MAX_CORE: usize = 45;

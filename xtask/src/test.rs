@@ -39,3 +39,16 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
     }
     cargo(&["test"], &then)
 }
+
+/// Builds the programs and runs the black-box tests whose names contain one of `filter`, or all, with PostgreSQL as the storage.
+pub(crate) fn on_postgres(root: &Path, filter: &[String]) -> Result<()> {
+    process::run(root, "cargo", &["build", "--locked", "--workspace", "--bins"])?;
+    let variables = [("AETHON_TESTS_STORAGE", "postgres")];
+    let runner: &[&str] = match process::is_installed("cargo-nextest", &["nextest", "--version"]) {
+        true => &["nextest", "run", "--no-fail-fast"],
+        false => &["test", "--no-fail-fast"],
+    };
+    let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
+    let suite = ["--locked", "--package", "aethon-tests", "--test", "suite"];
+    process::run_with(root, "cargo", &[runner, &suite, &filter].concat(), &variables)
+}

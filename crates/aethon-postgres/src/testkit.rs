@@ -40,21 +40,33 @@ struct Server {
 
 /// Returns the address of an empty schema. Fails with the remedy where no server is installed.
 pub async fn database() -> String {
+    schema(&format!("t{}", aethon_core::ids::unique().replace('-', ""))).await
+}
+
+/// Returns the address of the schema with this name, which is empty unless it is there.
+async fn schema(name: &str) -> String {
     let server = url();
-    let schema = format!("t{}", aethon_core::ids::unique().replace('-', ""));
     let (client, connection) =
         tokio_postgres::connect(&server, NoTls).await.expect("the server takes connections");
     let served = tokio::spawn(connection);
-    client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.expect("a schema");
+    client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {name}")).await.expect("a schema");
     drop(client);
     served.await.expect("the connection ends").expect("in order");
-    format!("{server}?options=-csearch_path%3D{schema}")
+    format!("{server}?options=-csearch_path%3D{name}")
 }
 
 /// The same, for a program that has no runtime.
 pub fn database_blocking() -> String {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(database())
+    runtime().block_on(database())
+}
+
+/// Returns the address of the schema with this name, a word in lower case, for a program that has no runtime.
+pub fn schema_blocking(name: &str) -> String {
+    runtime().block_on(schema(name))
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 /// Returns the address of the server's database.
@@ -86,6 +98,13 @@ fn start() -> Server {
     Server { url, _users: users }
 }
 
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy)]
+enum Fsync {
+    On,
+    Off,
+}
+
 /// A server of one test alone, which may stop it. It ends with this.
 pub struct OwnServer {
     folder: PathBuf,
@@ -97,9 +116,25 @@ pub struct OwnServer {
 impl OwnServer {
     /// Starts a server on an empty data directory.
     pub fn start() -> Self {
-        let (programs, folder) = (programs(), own_folder());
-        let url = begin_unwatched(&programs, &folder);
+        Self::start_below(&std::env::temp_dir(), Fsync::Off)
+    }
+
+    /// Starts a server whose commits reach the disk, as in use, on an empty data directory below this folder. For measuring;
+    /// tests need no disk that outlives the machine.
+    pub fn start_durable(below: &Path) -> Self {
+        Self::start_below(below, Fsync::On)
+    }
+
+    fn start_below(below: &Path, fsync: Fsync) -> Self {
+        let (programs, folder) = (programs(), own_folder(below));
+        let url = begin_unwatched(&programs, &folder, fsync);
         Self { folder, programs, url }
+    }
+
+    /// The id of its first process, whose children serve the connections.
+    pub fn process(&self) -> u32 {
+        let pid = fs::read_to_string(self.folder.join("data/postmaster.pid")).expect("it runs");
+        pid.lines().next().and_then(|pid| pid.trim().parse().ok()).expect("the id of a process")
     }
 
     /// Kills all its processes at once, as a crash does, and starts it again, which recovers what was committed.
@@ -115,7 +150,7 @@ impl OwnServer {
 
     /// Starts a standby that follows this server. From then on a commit here waits until it is on the standby's disk as well.
     pub fn standby(&self) -> Self {
-        let folder = own_folder();
+        let folder = own_folder(&std::env::temp_dir());
         let data = folder.join("data");
         fs::create_dir(&data).expect("a data directory");
         // A server refuses data that others may read.
@@ -135,7 +170,7 @@ impl OwnServer {
             .output()
             .expect("pg_basebackup runs");
         assert!(copied.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&copied.stderr));
-        let url = serve(&self.programs, &folder);
+        let url = serve(&self.programs, &folder, Fsync::Off);
         self.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.execute("SELECT pg_reload_conf()");
         Self { folder, programs: self.programs.clone(), url }
@@ -163,8 +198,7 @@ impl OwnServer {
     }
 
     fn execute(&self, statement: &str) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
+        runtime().block_on(async {
             let (client, connection) =
                 tokio_postgres::connect(&self.url, NoTls).await.expect("the server takes connections");
             tokio::spawn(connection);
@@ -214,7 +248,7 @@ fn lives(folder: &Path) -> bool {
 
 /// Starts a server, with the watchdog that stops it.
 fn begin(programs: &Path, folder: &Path) -> String {
-    let url = begin_unwatched(programs, folder);
+    let url = begin_unwatched(programs, folder, Fsync::Off);
     let watches = command("setsid")
         .args(["--fork", "sh", "-c", WATCHDOG, "watchdog"])
         .arg(folder)
@@ -226,7 +260,7 @@ fn begin(programs: &Path, folder: &Path) -> String {
     url
 }
 
-fn begin_unwatched(programs: &Path, folder: &Path) -> String {
+fn begin_unwatched(programs: &Path, folder: &Path, fsync: Fsync) -> String {
     let (data, password) = (folder.join("data"), folder.join("password"));
     let (role, secret) = ROLE.split_once(':').expect("a role");
     // A server that was not shut down in order may still be on its way out.
@@ -253,12 +287,12 @@ fn begin_unwatched(programs: &Path, folder: &Path) -> String {
         .output()
         .expect("initdb runs");
     assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-    serve(programs, folder)
+    serve(programs, folder, fsync)
 }
 
-/// Makes a folder for a server of one test alone.
-fn own_folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
+/// Makes a folder below this one for a server of one test alone.
+fn own_folder(below: &Path) -> PathBuf {
+    let folder = below.join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
     fs::create_dir_all(&folder).expect("a folder for the server");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
     folder
@@ -273,7 +307,7 @@ fn belongs_to_the_server(paths: &[&Path]) {
 }
 
 /// Starts a server on the data directory of this folder, on a free port, and returns its address.
-fn serve(programs: &Path, folder: &Path) -> String {
+fn serve(programs: &Path, folder: &Path, fsync: Fsync) -> String {
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let (role, secret) = ROLE.split_once(':').expect("a role");
@@ -282,8 +316,12 @@ fn serve(programs: &Path, folder: &Path) -> String {
     if rustix::process::getuid().is_root() {
         fs::set_permissions(&log, fs::Permissions::from_mode(0o666)).expect("a log for the server");
     }
+    let fsync = match fsync {
+        Fsync::On => "on",
+        Fsync::Off => "off",
+    };
     let settings = format!(
-        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=400 \
+        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync={fsync} -c max_connections=400 \
          -c shared_buffers=64MB"
     );
     let started = unprivileged(&programs.join("pg_ctl"))

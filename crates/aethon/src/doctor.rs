@@ -16,11 +16,11 @@ use aethon_tools::{Protection, PullPolicy};
 
 use crate::builder::Builder;
 pub use crate::finding::{Finding, Health};
+use crate::postgres::{self, CLOCK_FIX, Checked};
 use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
-use crate::wiring::server_store::{CLOCK_FIX, Checked};
 use crate::wiring::store_check::Trouble;
 
 /// The remedy for a problem that prevents a start.
@@ -274,7 +274,7 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
         return std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect();
     }
     if prepared.config.storage.is_on_server() {
-        return match wiring::server_store::check(prepared).await {
+        return match postgres::check(prepared).await {
             Ok(Checked { words, clock: Some(clock), .. }) => {
                 vec![Finding::warning("database", format!("{words}; {clock}"), CLOCK_FIX)]
             }
@@ -423,7 +423,7 @@ async fn memory(prepared: &Prepared, is_counted: bool) -> Finding {
         return Finding::ok("memory", sentence);
     }
     if prepared.config.storage.is_on_server() {
-        return match wiring::server_store::check(prepared).await {
+        return match postgres::check(prepared).await {
             Ok(Checked { memories, .. }) => Finding::ok("memory", format!("{memories}; {sentence}")),
             // The finding of the database says it.
             Err(_) => Finding::ok("memory", sentence),

@@ -22,6 +22,9 @@ pub(crate) fn problem(config: &Config, has_own_model: bool) -> Option<String> {
     for name in messengers::enabled(config).filter(|name| !messengers::is_built(name)) {
         add(&format!("channels.{name}.enabled"), name);
     }
+    if config.storage.is_on_server() && !cfg!(feature = "postgres") {
+        add("storage.url", "postgres");
+    }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

@@ -57,6 +57,7 @@ mod opening;
 mod other_accounts;
 mod peers;
 mod places;
+mod postgres;
 mod preflight;
 mod prepared;
 mod push;

@@ -42,6 +42,7 @@ use crate::front::{Front, SignIns};
 use crate::holding::Keeper;
 use crate::home::HomeLock;
 use crate::peers::Joined;
+use crate::postgres;
 use crate::prepared::Prepared;
 use crate::push::{Push, Watched};
 use crate::quota::Quota;
@@ -485,7 +486,7 @@ fn this_instance(prepared: &Prepared) -> Instance {
     let now = prepared.clock().now();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Instance {
-        name: wiring::server_store::instance_name(&prepared.home),
+        name: postgres::instance_name(&prepared.home),
         version,
         started_at: now,
         last_seen: now,

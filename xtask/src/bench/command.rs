@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// The engine's example `turn_cost`, built already
     #[arg(long, value_name = "PROGRAM", hide = true)]
     pub(crate) engine: Option<PathBuf>,
-    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, mcp, channels, size
+    /// Only the groups named: health, start, memory, sockets, turns, session, engine, recorder, dashboards, recall, mcp, channels, instances, size
     #[arg(long, value_name = "GROUP")]
     pub(crate) only: Vec<String>,
     /// How long each load lasts
@@ -39,12 +39,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     if options.server.is_none() {
         process::run(root, "cargo", &[&build[..], &["aethon-server"]].concat())?;
     }
-    let others: [&[&str]; 5] = [
+    let others: [&[&str]; 6] = [
         &["xtask", "--features", "bench"],
         &["aethon-mcp-server"],
         &["aethon-agent", "--example", "turn_cost"],
         &["aethon-store", "--example", "memory"],
         &["aethon-tests", "--bin", "fake-messengers"],
+        &["aethon-tests", "--bin", "own-postgres"],
     ];
     for other in others {
         process::run(root, "cargo", &[&build[..], other].concat())?;

@@ -22,7 +22,7 @@ const IDLE_SOCKETS: usize = 5000;
 pub(super) struct Bench {
     server: PathBuf,
     engine: PathBuf,
-    duration: Duration,
+    pub(super) duration: Duration,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -51,7 +51,7 @@ impl Bench {
         Subject::server(&self.server, home.path(), &[&[FREE_PORT], settings].concat())
     }
 
-    fn wait<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(super) fn wait<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
         self.runtime.block_on(future)
     }
 
@@ -277,12 +277,12 @@ pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The webhook channels of connections that each have a session of their own.
-fn own_channels() -> Vec<String> {
+pub(super) fn own_channels() -> Vec<String> {
     (0..CONNECTIONS).map(|number| format!("bench-{number}")).collect()
 }
 
 /// The request that starts a turn on each of these webhook channels.
-fn questions(channels: &[String]) -> Vec<Vec<u8>> {
+pub(super) fn questions(channels: &[String]) -> Vec<Vec<u8>> {
     let body = "{\"text\":\"What is the weather like where you are?\"}";
     channels.iter().map(|channel| load::post(&format!("/webhook/{channel}"), body)).collect()
 }

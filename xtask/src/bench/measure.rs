@@ -5,6 +5,7 @@
 use super::channels;
 use super::command::Options;
 use super::figures::{self, Bench};
+use super::instances;
 use super::machine;
 use super::mcp;
 use super::report::{self, Row};
@@ -28,6 +29,7 @@ const GROUPS: &[Group] = &[
     ("recall", figures::recall),
     ("mcp", mcp::figures),
     ("channels", channels::figures),
+    ("instances", instances::figures),
     ("size", figures::size),
 ];
 
@@ -39,7 +41,9 @@ answered requests. Memory is `Rss` of `/proc/PID/smaps_rollup`. Every server run
 model and default settings, except where a row names others. Requests are HTTP/1.1 over kept connections, one at a time \
 on each. Loads on the two servers alternate, and the median of the rounds counts. A \
 session is talked to over one socket. The engine's part is measured in a process of its own (the example `turn_cost`), \
-with a model that answers at once and a storage in memory, and so is the memory (the example `memory` of `aethon-store`).";
+with a model that answers at once and a storage in memory, and so is the memory (the example `memory` of `aethon-store`). \
+PostgreSQL runs on the same machine and the same disk, with Debian's defaults and `fsync` on; its processor time is that of all its \
+processes.";
 
 /// Measures and prints the figures; writes docs/performance.md on request.
 pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {

@@ -15,6 +15,8 @@ mod engine;
 #[cfg(feature = "bench")]
 mod figures;
 #[cfg(feature = "bench")]
+mod instances;
+#[cfg(feature = "bench")]
 mod load;
 #[cfg(feature = "bench")]
 mod machine;

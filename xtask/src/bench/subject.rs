@@ -67,10 +67,7 @@ impl Subject {
 
     /// The CPU time used so far, user and system, by all threads.
     pub(super) fn cpu(&self) -> Result<Duration> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let ticks = cpu_ticks(&stat).context("cannot read /proc/PID/stat")?;
-        let per_second = rustix::param::clock_ticks_per_second();
-        Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+        cpu_of(self.child.id())
     }
 
     /// The resident memory in bytes.
@@ -101,6 +98,14 @@ impl Drop for Subject {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The CPU time that a process used so far, user and system, by all its threads.
+pub(super) fn cpu_of(process: u32) -> Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let ticks = cpu_ticks(&stat).context("cannot read /proc/PID/stat")?;
+    let per_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
 }
 
 /// The arguments of every measured server: the `echo` model, and no logging to speak of.

@@ -26,6 +26,7 @@ use super::room::Room;
 use super::shelf;
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::postgres::ServerRows;
 use crate::rows::write_lines;
 
 /// The backup to make.
@@ -269,10 +270,9 @@ impl DatabaseCopy {
                     Error::failed("the runtime of the backup cannot be started").because(error)
                 })?;
                 runtime.block_on(async {
-                    let opened = aethon_postgres::ServerRows::open(address.expose()).await;
-                    let rows = opened.map_err(|error| Error::failed(error.to_string()).because(error))?;
+                    let rows = ServerRows::open(&address).await?.into_rows();
                     let mut progress = |done| report.send(done).is_ok() && goes_on.load(Ordering::Relaxed);
-                    write_lines(&rows, sink, &mut progress).await
+                    write_lines(&*rows, sink, &mut progress).await
                 })
             });
             for done in reports {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use aethon_config::Sources;
 use aethon_core::secret::Secret;
 use aethon_core::storage::rows::RowStorage;
-use aethon_postgres::ServerRows;
 use aethon_store::rows::FileRows;
 
 use super::lines::LineRows;
 use crate::backup;
 use crate::error::{Error, Result};
 use crate::home::{Home, HomeLock};
+use crate::postgres::ServerRows;
 
 /// The name of the database in a home.
 const DATABASE: &str = "aethon.db";
@@ -120,20 +120,18 @@ fn unused(path: &Path) -> Result<Option<HomeLock>> {
 /// An end that is open.
 pub(super) struct Opened {
     pub(super) rows: Box<dyn RowStorage>,
-    server: Option<Box<ServerRows>>,
+    server: Option<ServerRows>,
     pub(super) words: String,
     _lock: Option<HomeLock>,
 }
 
 impl Opened {
     async fn server(url: &Secret) -> Result<Self> {
-        let open = async || {
-            let opened = ServerRows::open(url.expose()).await;
-            opened.map_err(|error| Error::refused(error.to_string()).because(error))
-        };
-        let rows = open().await?;
-        let words = format!("the {}", rows.words());
-        let opened = Self { rows: Box::new(open().await?), server: Some(Box::new(rows)), words, _lock: None };
+        let server = ServerRows::open(url).await?;
+        let words = format!("the {}", server.words());
+        // On a connection of its own, which one transaction occupies.
+        let rows = ServerRows::open(url).await?.into_rows();
+        let opened = Self { rows, server: Some(server), words, _lock: None };
         opened.refuse_users().await?;
         Ok(opened)
     }
@@ -141,7 +139,7 @@ impl Opened {
     /// Refuses a database that programs use now.
     pub(super) async fn refuse_users(&self) -> Result<()> {
         let Some(server) = &self.server else { return Ok(()) };
-        let users = server.users().await.map_err(|error| Error::failed(error.to_string()).because(error))?;
+        let users = server.users().await?;
         if users.is_empty() {
             return Ok(());
         }
@@ -155,12 +153,11 @@ impl Opened {
     /// Refuses a source that only holds a part of a copy.
     pub(super) async fn refuse_unfinished(&self) -> Result<()> {
         let Some(server) = &self.server else { return Ok(()) };
-        match server.is_unfinished().await {
-            Ok(false) => Ok(()),
-            Ok(true) => {
+        match server.is_unfinished().await? {
+            false => Ok(()),
+            true => {
                 Err(Error::refused(format!("{} holds a part of a copy that was not finished", self.words)))
             }
-            Err(error) => Err(Error::failed(error.to_string()).because(error)),
         }
     }
 }

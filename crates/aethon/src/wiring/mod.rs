@@ -21,7 +21,6 @@ pub(crate) mod model_choices;
 pub(crate) mod prices;
 pub(crate) mod recorder;
 pub(crate) mod sandbox;
-pub(crate) mod server_store;
 mod specialist_roster;
 pub(crate) mod specialists;
 pub(crate) mod store;

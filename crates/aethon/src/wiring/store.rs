@@ -10,6 +10,7 @@ use aethon_core::storage::{Retention, Storage};
 use aethon_store::{DefaultLimits, OpenMode, Options, Store, Upgrade};
 
 use crate::error::{Error, Result};
+use crate::postgres;
 use crate::prepared::Prepared;
 use crate::version;
 
@@ -23,7 +24,7 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Stora
         return Ok(storage.clone());
     }
     if prepared.config.storage.is_on_server() {
-        return super::server_store::storage(prepared, mode, max_oneshot_bytes(&prepared.config)).await;
+        return postgres::storage(prepared, mode, max_oneshot_bytes(&prepared.config)).await;
     }
     let upgrade = if mode == OpenMode::Daemon { Upgrade::Allow } else { Upgrade::Refuse };
     let options = options(&prepared.config, prepared.clock()).with(|options| {

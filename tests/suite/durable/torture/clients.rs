@@ -98,12 +98,24 @@ pub(super) fn until_answered(stage: &TortureRun, request: &Request) -> Response 
     loop {
         let address = stage.address();
         if let Ok(answer) = aethon_tests::http::exchange(address, &request.bytes(address))
-            && (answer.status != 503 || answer.problem() == INTERRUPTED)
+            && !is_turned_away(&answer)
         {
             return answer;
         }
         assert!(Instant::now() < deadline, "nobody answers");
         std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Whether nothing was done: no instance was there, which a proxy says in its own words, or the one that was could not take it.
+fn is_turned_away(answer: &Response) -> bool {
+    match answer.status {
+        502 => true,
+        503 => {
+            answer.header("content-type") != Some("application/problem+json")
+                || answer.problem() != INTERRUPTED
+        }
+        _ => false,
     }
 }
 

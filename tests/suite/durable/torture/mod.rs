@@ -4,8 +4,10 @@
 //! `configuration` are two writers of the configuration; `clients` are the pages, webhooks and terminals, `people` write over
 //! `messengers`, `jobs` makes scheduled jobs; `check` compares their records with the storage. The kills and the clients'
 //! actions follow from a seed; the timing in between is up to the machine. `chaos` is people alone, with broken connections
-//! besides; `instances` is several daemons on one PostgreSQL server, which crashes too; `steady` has no kills and watches the daemon's resources; `soak` checks that they are released.
+//! besides; `instances` is several daemons on one PostgreSQL server, which
+//! crashes too, in the chore behind `caddy`; `steady` has no kills and watches the daemon's resources; `soak` checks that they are released.
 
+mod caddy;
 mod chaos;
 mod check;
 mod clients;

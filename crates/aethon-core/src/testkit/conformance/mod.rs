@@ -9,6 +9,7 @@
 
 mod conversations;
 mod deliveries;
+mod histories;
 mod jobs;
 mod keeping;
 mod ledger;

@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
+use crate::clock::Clock as _;
 use crate::ids::TurnId;
 use crate::session::Accepted;
 use crate::storage::Storage;
@@ -30,6 +31,14 @@ impl Stage {
     /// A storage with this clock, opened twice as if by two programs, and what must live as long.
     pub fn new([storage, beside]: [Storage; 2], clock: Arc<ManualClock>, keeps: impl Any + Send) -> Self {
         Self { storage, beside, clock, _keeps: Box::new(keeps) }
+    }
+
+    pub(super) fn shared_clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     pub(super) fn advance(&self, seconds: i64) {

@@ -99,6 +99,9 @@ list! { $
         what_a_session_has_delivered_takes_its_texts_with_it,
         what_was_given_up_is_listed_and_can_be_tried_again,
     }
+    histories {
+        random_histories_end_as_those_in_memory,
+    }
     measurements {
         what_was_measured_is_listed_newest_first_and_added_up,
     }

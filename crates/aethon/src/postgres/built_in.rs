@@ -1,19 +1,17 @@
-//! Opens the storage on a PostgreSQL server, and examines it for `doctor`.
+//! PostgreSQL by `aethon-postgres`.
 
-use std::path::Path;
 use std::sync::Arc;
 
+use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
-use aethon_files::read_given;
+use aethon_core::storage::rows::RowStorage;
 use aethon_postgres::{LeaseClock, Options, Store};
 use aethon_store::OpenMode;
 
+use super::terms::{CLOCK_FIX, Checked, instance_name};
 use crate::error::{Error, Result};
-use crate::home::Home;
 use crate::prepared::Prepared;
-
-/// The longest name of a machine, in bytes.
-const MAX_HOSTNAME: usize = 256;
+use crate::wiring;
 
 /// The storage at `storage.url`.
 pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode, max_oneshot_bytes: u64) -> Result<Storage> {
@@ -45,35 +43,43 @@ async fn open(prepared: &Prepared, mode: OpenMode, max_oneshot_bytes: Option<u64
     opened.map_err(|error| Error::refused(error.to_string()).because(error))
 }
 
-/// The name of a home among those that share a server: no other home has it.
-pub(crate) fn instance_name(home: &Home) -> String {
-    let named = |path: &str| read_given(Path::new(path), MAX_HOSTNAME).ok().flatten();
-    let machine = named("/proc/sys/kernel/hostname").or_else(|| named("/etc/hostname"));
-    let machine =
-        machine.map(|read| String::from_utf8_lossy(&read.bytes).trim().to_owned()).unwrap_or_default();
-    format!("{machine}:{}", home.path().display())
-}
-
-/// What to do about a clock that is wrong.
-pub(crate) const CLOCK_FIX: &str = "keep the clocks of all machines right, by NTP: until then messages carry wrong times, and a \
-                                    page that moves between instances loads its conversation again";
-
-/// What `doctor` tells of the database.
-pub(crate) struct Checked {
-    /// The server and the format.
-    pub(crate) words: String,
-    /// The number of memories.
-    pub(crate) memories: String,
-    /// How the clock of this machine differs from the server's.
-    pub(crate) clock: Option<String>,
-}
-
 /// Looks at the database, for `doctor`.
 pub(crate) async fn check(prepared: &Prepared) -> Result<Checked> {
     let store = open(prepared, OpenMode::Guest, None).await?;
-    let (memories, clock) = (super::memory::amount(&store).await, store.clock_warning().await);
+    let (memories, clock) = (wiring::memory::amount(&store).await, store.clock_warning().await);
     let words = format!("the {}, format {}", store.words(), store.format());
     store.close().await;
     let clock = clock.map_err(|error| Error::refused(error.to_string()).because(error))?;
     Ok(Checked { words, memories: memories?, clock })
+}
+
+/// All rows of the database on a server.
+pub(crate) struct ServerRows(aethon_postgres::ServerRows);
+
+impl ServerRows {
+    /// Opens the database at this address.
+    pub(crate) async fn open(url: &Secret) -> Result<Self> {
+        let opened = aethon_postgres::ServerRows::open(url.expose()).await;
+        opened.map(Self).map_err(|error| Error::refused(error.to_string()).because(error))
+    }
+
+    /// What is at its address, for a person.
+    pub(crate) fn words(&self) -> &str {
+        self.0.words()
+    }
+
+    /// The programs that use it now.
+    pub(crate) async fn users(&self) -> Result<Vec<String>> {
+        self.0.users().await.map_err(|error| Error::failed(error.to_string()).because(error))
+    }
+
+    /// Whether it holds a part of a copy that was not finished.
+    pub(crate) async fn is_unfinished(&self) -> Result<bool> {
+        self.0.is_unfinished().await.map_err(|error| Error::failed(error.to_string()).because(error))
+    }
+
+    /// The rows alone.
+    pub(crate) fn into_rows(self) -> Box<dyn RowStorage> {
+        Box::new(self.0)
+    }
 }
