@@ -223,11 +223,17 @@ fn nearest(catalog: &Catalog, model: &Model) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn model(provider: Provider, id: &str) -> Model {
+        let mut model = Model::default();
+        model.provider = provider;
+        id.clone_into(&mut model.model_id);
+        model
+    }
+
     #[test]
     fn a_slip_in_the_id_of_a_model_is_warned_of_with_the_nearest() {
         let check = |provider: Provider, id: &str, expected: Option<&str>| {
-            let model = Model { provider, model_id: id.to_owned(), ..Model::default() };
-            let warnings = misspelt(&Catalog::built_in(), &model);
+            let warnings = misspelt(&Catalog::built_in(), &model(provider, id));
             assert_eq!(warnings.len(), usize::from(expected.is_some()), "{id}: {warnings:?}");
             for (warning, nearest) in warnings.iter().zip(expected) {
                 assert!(warning.contains(&format!("the nearest one is {nearest:?}")), "{warning}");
@@ -247,10 +253,11 @@ mod tests {
 
     #[test]
     fn an_owner_who_describes_a_model_is_believed() {
-        let slip = Model { provider: Provider::OpenAi, model_id: "gpt-6-slo".to_owned(), ..Model::default() };
-        let described = Model { context_window: Some(100_000), ..slip.clone() };
+        let mut described = model(Provider::OpenAi, "gpt-6-slo");
+        described.context_window = Some(100_000);
         assert!(misspelt(&Catalog::built_in(), &described).is_empty());
-        let elsewhere = Model { host: "http://127.0.0.1:8080/v1".to_owned(), ..slip };
+        let mut elsewhere = model(Provider::OpenAi, "gpt-6-slo");
+        elsewhere.host = "http://127.0.0.1:8080/v1".to_owned();
         assert!(misspelt(&Catalog::built_in(), &elsewhere).is_empty());
     }
 

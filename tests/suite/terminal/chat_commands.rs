@@ -108,13 +108,13 @@ fn output_of_a_command_goes_along_if_it_is_wanted() {
     let screen = terminal.wait_for_screen("the line", |screen| screen.ends_with("> [output 1: 2 lines]"));
     assert!(screen.contains("\nnotes.md\n@notes.md\n"), "{screen}");
     assert!(screen.contains("the next message takes the output along"), "{screen}");
-    assert!(asked(&server, "default").is_empty(), "nothing is sent by itself");
+    assert_eq!(server.get("/api/sessions").json()["count"], 0, "nothing is sent by itself");
     terminal.press("why?\r");
+    eventually("it is stored", || (server.get("/api/sessions").json()["count"] == 1).then_some(()));
     terminal.wait_for_prompt();
     let command = "`ls; echo @notes.md >&2; exit 3` (exit status: 3) printed:";
     let expected = format!("{command}\n\n```text\nnotes.md\n@notes.md\n```\n why?");
     // What a command prints is only text, and sends no file.
-    eventually("it is stored", || (!asked(&server, "default").is_empty()).then_some(()));
     assert_eq!(asked(&server, "default"), [expected]);
     // Ctrl-C ends the command, and not the next answer.
     terminal.press("/run echo be''gun; sleep 60\r");

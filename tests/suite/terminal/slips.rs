@@ -140,7 +140,7 @@ fn no_color_holds_for_every_command_and_the_chat() {
         command.args(["--set", "model.provider=echo"]).args(flag).args(["ask", "**bold** `code`"]);
         let mut terminal = Terminal::start(&mut command);
         terminal.wait_for_text("code");
-        terminal.rest()
+        terminal.all()
     };
     assert!(run(&[]).contains("\u{1b}[1m"), "a terminal has colours");
     let plain = run(&["--no-color"]);
