@@ -243,7 +243,8 @@ mod tests {
         check(Provider::OpenAi, "gpt-6-slo", Some("gpt-6-sol"));
         check(Provider::OpenAi, "gpt6-sol", Some("gpt-6-sol"));
         check(Provider::Anthropic, "claude-sonet-5-5", Some("claude-sonnet-5-5"));
-        check(Provider::Anthropic, "claude-sonnet-5.5", Some("claude-sonnet-5-5"));
+        // The name that routers use for it is known.
+        check(Provider::Anthropic, "claude-sonnet-5.5", None);
         // A version that the table does not have yet, and models that others named.
         check(Provider::Anthropic, "claude-sonnet-5-6", None);
         check(Provider::OpenAi, "unheard-of", None);
