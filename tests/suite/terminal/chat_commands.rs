@@ -116,15 +116,6 @@ fn output_of_a_command_goes_along_if_it_is_wanted() {
     let expected = format!("{command}\n\n```text\nnotes.md\n@notes.md\n```\n why?");
     // What a command prints is only text, and sends no file.
     assert_eq!(asked(&server, "default"), [expected]);
-    // Ctrl-C ends the command, and not the next answer.
-    terminal.press("/run echo be''gun; sleep 60\r");
-    terminal.wait_for_text("begun");
-    terminal.press("\u{3}");
-    terminal.wait_for_screen("the line", |screen| screen.ends_with("[output 2: 1 line]"));
-    terminal.press("\u{15}!stream 5 1\r");
-    terminal.wait_for_screen("a whole answer", |screen| screen.contains("token5"));
-    let screen = say(&mut terminal, "/run");
-    assert!(screen.contains("name the command to run: /run COMMAND"), "{screen}");
 }
 
 #[test]
