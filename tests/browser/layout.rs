@@ -1,6 +1,9 @@
 //! Where things stand: edges that meet, rows without holes, nothing cut off.
 
+use serde_json::json;
+
 use crate::page::Page;
+use crate::used_server::UsedServer;
 
 #[test]
 fn the_message_box_is_as_wide_as_the_text_above_it() {
@@ -86,4 +89,37 @@ fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
     browser.click("a[data-panel=usage]");
     page.until("it is closed", "!shown(one('.rail')) && one('h1').innerText === 'Usage'");
     page.assert_clean();
+}
+
+/// What a finger cannot hit well: controls that are less than 44 px high. Links within a text stand in its lines, and those that
+/// cover their row or card (`::after`) are as large as it.
+const SMALL: &str = "return all('button, a[href], select, input:not([type=file], [type=checkbox]), textarea, summary')
+    .filter((e) => shown(e) && !e.matches('p a, li a, .prose a, .skip-link, .row-link, .fact-card a, .switch button'))
+    .map((e) => [e, e.getBoundingClientRect()])
+    .filter(([, {width, right, height}]) => width > 1 && right > 0 && height < 43.5)
+    .map(([e, {width, height}]) => `${e.outerHTML.slice(0, 120)} ${width} x ${height}`)";
+
+#[test]
+fn targets_on_a_phone_are_as_large_as_a_finger() {
+    let words = ["Plans for the garden".to_owned()];
+    let Some(used_server) = UsedServer::open(&words) else { return };
+    let page = &used_server.page;
+    page.browser.become_phone(390, 844);
+    page.go("/#/talk-0");
+    page.browser.reload();
+    page.until("fingers are known of", "matchMedia('(pointer: coarse)').matches");
+    page.until("the conversation is there", "shown(one('#message')) && one('.turn') && !one('.skeleton')");
+    assert_eq!(page.browser.run(SMALL, &[]), json!([]), "the chat");
+    page.browser.click("[aria-label='Show conversations']");
+    page.until("the drawer is open", "one('.sidebar').getBoundingClientRect().left === 0");
+    assert_eq!(page.browser.run(SMALL, &[]), json!([]), "the drawer");
+    let mut small = Vec::new();
+    for view in used_server.views.iter().filter(|view| !view.address.contains('?')) {
+        used_server.load(view);
+        let found = page.browser.run(SMALL, &[]);
+        if found != json!([]) {
+            small.push(format!("{}: {found:#}", view.address));
+        }
+    }
+    assert!(small.is_empty(), "{}", small.join("\n"));
 }

@@ -43,6 +43,11 @@ impl Page {
         Some(Self { browser: Browser::start()?, server: Some(server), origin })
     }
 
+    /// Another browser on the same server, with nothing opened yet.
+    pub(crate) fn another(&self) -> Option<Self> {
+        Some(Self { browser: Browser::start()?, server: None, origin: self.origin.clone() })
+    }
+
     /// The server.
     pub(crate) fn server(&self) -> &Server {
         self.server.as_ref().expect("the server runs")

@@ -1,5 +1,9 @@
 //! What opening a page costs: nothing moves while it loads, and little is sent.
 
+use std::time::Duration;
+
+use serde_json::json;
+
 use crate::page::Page;
 use crate::used_server::{UsedServer, one_line};
 
@@ -63,7 +67,7 @@ fn assert_nothing_moves(is_phone: bool) {
 #[test]
 fn the_first_view_of_the_dashboard_is_small() {
     let Some(page) = Page::open(&[]) else { return };
-    page.browser.devtools("Network.setCacheDisabled", &serde_json::json!({"cacheDisabled": true}));
+    page.browser.devtools("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
     page.go("/dashboard");
     page.until("it is there", "shown(one('.cards')) && /Live/.test(one('.panel-top').innerText)");
     let sizes = page.browser.run(
@@ -77,7 +81,7 @@ fn the_first_view_of_the_dashboard_is_small() {
     eprintln!("the first view of the dashboard: {count} requests, {sum} bytes");
     assert!(count > 20 && sum > 50_000.0, "it was not measured: {sizes}");
     assert!(sum < MAX_BYTES, "{sum} bytes");
-    assert_eq!(sizes[2], serde_json::json!([]), "not compressed");
+    assert_eq!(sizes[2], json!([]), "not compressed");
     // Nothing is requested before events flow, so nothing has to be requested again once they do. Those of logs may follow events.
     let needless = page.browser.run(
         "await new Promise((done) => setTimeout(done, 1500));
@@ -85,7 +89,34 @@ fn the_first_view_of_the_dashboard_is_small() {
         return names.filter((name, index) => /jetbrains/.test(name) || /api/.test(name) && !/api.logs/.test(name) && names.indexOf(name) !== index)",
         &[],
     );
-    assert_eq!(needless, serde_json::json!([]), "asked for twice, or not shown");
+    assert_eq!(needless, json!([]), "asked for twice, or not shown");
+}
+
+/// How much of ten seconds the page's scripts take, in ms.
+fn scripts_in_ten_seconds(page: &Page) -> f64 {
+    page.browser.devtools("Performance.enable", &json!({}));
+    let sum = || {
+        let metrics = page.browser.devtools("Performance.getMetrics", &json!({}))["metrics"].clone();
+        let metrics = metrics.as_array().expect("a list").iter();
+        let found = metrics.filter(|metric| metric["name"] == "ScriptDuration");
+        found.filter_map(|metric| metric["value"].as_f64()).sum::<f64>() * 1000.0
+    };
+    let before = sum();
+    std::thread::sleep(Duration::from_secs(10));
+    sum() - before
+}
+
+#[test]
+fn conversation_that_is_only_read_runs_no_script() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("!say one");
+    page.browser.reload();
+    page.until("it is there", "one('.turn') && !one('.skeleton')");
+    // What looks after the connection ends when nothing is awaited.
+    std::thread::sleep(Duration::from_secs(7));
+    let took = scripts_in_ten_seconds(&page);
+    assert!(took < 0.1, "{took} ms");
+    page.assert_clean();
 }
 
 #[test]
@@ -108,7 +139,7 @@ fn the_monitor_begins_with_one_request_for_all_conversations() {
             .filter(({pathname}) => pathname.startsWith('/api/')).map(({pathname}) => pathname).sort()",
         &[],
     );
-    assert_eq!(asked, serde_json::json!(["/api/approvals", "/api/monitor", "/api/status", "/api/usage"]));
+    assert_eq!(asked, json!(["/api/approvals", "/api/monitor", "/api/status", "/api/usage"]));
     // The list has the beginning of a long text, and the drawer all of it.
     page.fill(".bar [type=search]", "word word");
     page.until("the long ones are found", "all('tbody tr[data-key]').length === 2");

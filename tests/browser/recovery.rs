@@ -1,5 +1,7 @@
 //! What happens when the page or the server goes away in mid-reply: nothing is lost and nothing is there twice.
 
+use serde_json::json;
+
 use crate::page::{Page, tokens};
 
 #[test]
@@ -57,5 +59,34 @@ fn two_pages_of_one_conversation_show_the_same() {
     page.until("both are there", "all('.turn').length === 2 && !one('.turn[data-live]')");
     page.until("with the question", "all('.said-text')[1]?.innerText === '!say from elsewhere'");
     assert_eq!(page.turns()[1].reply, "from elsewhere");
+    page.assert_clean();
+}
+
+#[test]
+fn connection_that_breaks_every_second_loses_and_doubles_nothing() {
+    let Some(page) = Page::open(&[]) else { return };
+    let flapping = "const Steady = WebSocket;
+        window.WebSocket = class extends Steady {
+            constructor(...address) {
+                super(...address);
+                this.addEventListener('open', () => setTimeout(() => this.close(), 1000));
+            }
+        };";
+    page.browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({"source": flapping}));
+    page.browser.reload();
+    page.until("the page is there", "shown(one('#message')) && !one('.skeleton')");
+    page.say("!stream 100 40");
+    for number in 1..=3 {
+        page.say(&format!("!say answer {number}"));
+    }
+    page.fill("#message", "half a thought");
+    page.until(
+        "all are answered",
+        "all('.reply .prose').at(-1)?.innerText === 'answer 3' && !one('[data-live]') && !one('.said-state')",
+    );
+    let replies: Vec<String> = page.turns().into_iter().map(|turn| turn.reply).collect();
+    assert_eq!(replies, [&tokens(100), "answer 1", "answer 2", "answer 3"]);
+    assert_eq!(page.server().said("webchat:default").len(), 8, "nothing is doubled");
+    assert_eq!(page.browser.text("one('#message').value"), "half a thought");
     page.assert_clean();
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use aethon_tests::socket::{of_type, spoken};
-use aethon_tests::{Request, Server, Socket, eventually};
+use aethon_tests::{Request, Server, Socket, Terminal, eventually, home, program};
 use serde_json::{Value, json};
 
 const NAME: &str = "temporary-0123456789abcdef0123456789abcdef";
@@ -183,4 +183,37 @@ fn dashboards_hear_nothing_of_a_temporary_conversation_but_its_end() {
         told = news.text();
     }
     assert!(told.contains(NAME), "{told}");
+}
+
+/// Says something in the terminal's temporary conversation, and leaves.
+fn chat_in_terminal(home: &Path, settings: &[&str]) {
+    let mut terminal =
+        Terminal::start(program("aethon-cli", home).args(settings).args(["chat", "--temporary"]));
+    let screen = terminal.wait_for_prompt();
+    assert!(screen.contains("gone when you leave it") && screen.ends_with("temporary>"), "{screen}");
+    terminal.enter(&format!("!say {MARK} one"));
+    let screen = terminal.wait_for_prompt();
+    assert!(screen.contains(&format!("\n{MARK} one\n")), "{screen}");
+    terminal.enter("/retry");
+    let screen = terminal.wait_for_prompt();
+    assert_eq!(screen.matches(&format!("\n{MARK} one\n")).count(), 2, "it knows what was said: {screen}");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn temporary_conversation_of_a_terminal_leaves_no_trace() {
+    // In its own process.
+    let home = home();
+    chat_in_terminal(home.path(), &["--set", "model.provider=fake"]);
+    assert_eq!(traces(home.path(), MARK), Vec::<PathBuf>::new());
+
+    let server = Server::start_in(home, &[]);
+    chat_in_terminal(server.home().path(), &[]);
+    assert_no_trace(&server, "beside a server");
+    assert_eq!(server.get("/api/sessions").json()["count"], 0);
+    let ended = server.get("/api/audit").json()["audit"][0]["subject"].clone();
+    let name = ended.as_str().unwrap().trim_start_matches("sessions/").to_owned();
+    assert!(name.starts_with("webchat:temporary-"), "leaving ends it: {ended}");
+    assert_eq!(server.get(&format!("/api/sessions/{name}")).status, 404);
 }

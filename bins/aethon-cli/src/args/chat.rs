@@ -15,6 +15,9 @@ pub(crate) struct ChatArgs {
     /// Continue the newest conversation.
     #[arg(long = "continue", short = 'c', conflicts_with = "session")]
     pub(crate) continues: bool,
+    /// Keep the conversation in memory only: it is in no list, and gone when you leave it.
+    #[arg(long, conflicts_with_all = ["session", "continues"])]
+    pub(crate) temporary: bool,
     /// Edit lines with the keys of vi [default: if ~/.inputrc sets editing-mode vi].
     #[arg(long)]
     pub(crate) vi: bool,
@@ -22,7 +25,7 @@ pub(crate) struct ChatArgs {
 
 impl Default for ChatArgs {
     fn default() -> Self {
-        Self { session: "default".to_owned(), continues: false, vi: false }
+        Self { session: "default".to_owned(), continues: false, temporary: false, vi: false }
     }
 }
 
@@ -62,7 +65,7 @@ pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
     if let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
         let name = word.split('=').next().unwrap_or_default();
         let is_short = word.starts_with("-s") && !word.starts_with("--");
-        if is_short || ["--session", "-c", "--continue", "--vi"].contains(&name) {
+        if is_short || ["--session", "-c", "--continue", "--temporary", "--vi"].contains(&name) {
             arguments.insert(at, "chat".into());
         }
     }
@@ -99,6 +102,7 @@ mod tests {
         check("aethon-cli --home x --set=a=b -c", "aethon-cli --home x --set=a=b chat -c");
         check("aethon-cli --no-color -s garden", "aethon-cli --no-color chat -s garden");
         check("aethon-cli --session=garden", "aethon-cli chat --session=garden");
+        check("aethon-cli --temporary", "aethon-cli chat --temporary");
         check("aethon-cli ask -s garden", "aethon-cli ask -s garden");
         check("aethon-cli --home -s", "aethon-cli --home -s");
         check("aethon-cli --version", "aethon-cli --version");

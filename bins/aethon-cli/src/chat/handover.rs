@@ -11,6 +11,7 @@ use super::backend::{Backend, Listing, LookUp, OutgoingMessage, Overview, Reques
 use super::event::{BackendEvent, ChatEvent};
 use super::local::Local;
 use super::remote::{Audience, Remote};
+use super::words::is_temporary;
 use crate::daemon::Finder;
 
 /// A connection that switches once.
@@ -31,6 +32,10 @@ impl Handover {
 
     /// Switches to a daemon if one answers. If it is still starting, the next message tries again.
     async fn meet(&mut self) {
+        // What was said in a temporary conversation is in this process only.
+        if is_temporary(&self.session) {
+            return;
+        }
         let Some(finder) = &self.finder else { return };
         let Ok(Some(daemon)) = finder.find() else { return };
         let Ok(remote) = Remote::connect(finder.clone(), daemon, &self.session, self.audience).await else {

@@ -58,6 +58,8 @@ pub(super) type Reading = JoinHandle<(Reedline, std::io::Result<Signal>)>;
 pub(crate) struct Habits {
     /// The file of the history; the drafts of the external editor lie beside it.
     pub(crate) history: PathBuf,
+    /// Whether that file keeps what is typed.
+    pub(crate) is_kept: bool,
     /// Whether the keys are those of vi.
     pub(crate) is_vi: bool,
 }
@@ -84,7 +86,11 @@ impl Editor {
             Some(editor) => line.with_buffer_editor(editor, habits.history.with_file_name("message.md")),
             None => line,
         };
-        let line = match FileBackedHistory::with_file(HISTORY, habits.history.clone()) {
+        let history = match habits.is_kept {
+            true => FileBackedHistory::with_file(HISTORY, habits.history.clone()),
+            false => FileBackedHistory::new(HISTORY),
+        };
+        let line = match history {
             Ok(file) => line.with_history(Box::new(WholeHistory { file, pastes: pastes.clone() })),
             // An unreadable history is inconvenient, but no reason not to chat.
             Err(_) => line,
@@ -261,7 +267,7 @@ mod tests {
     #[test]
     fn an_unsubmitted_line_is_kept_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let habits = Habits { history: folder.path().join("history"), is_vi: false };
+        let habits = Habits { history: folder.path().join("history"), is_kept: true, is_vi: false };
         let pastes = Pastes::default();
         let mut editor = Editor::new(&habits, pastes.clone());
         assert_eq!(editor.unsubmitted(), "");

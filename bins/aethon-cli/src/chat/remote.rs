@@ -24,8 +24,8 @@ use super::shown_turns::ShownTurns;
 use super::socket::{Broken, Socket};
 use super::transcript::{Transcript, Turn, Wanted};
 use super::unsent::{AckOutcome, Unsent};
-use super::words::model_named;
-use crate::daemon::{Daemon, Finder};
+use super::words::{is_temporary, model_named};
+use crate::daemon::{Daemon, Finder, encoded};
 
 /// How long connecting and catching up may take.
 const ATTACHING: Duration = Duration::from_secs(30);
@@ -263,6 +263,14 @@ impl Remote {
         self.tell(turn, event);
     }
 
+    /// Ends a temporary conversation that is left. One whose server does not hear of it ends after an hour.
+    async fn end_temporary(&self) {
+        if is_temporary(&self.session) {
+            let path = format!("/api/sessions/{}", encoded(&format!("webchat:{}", self.session)));
+            let _ = timeout(LOOKING, self.daemon.delete(path)).await;
+        }
+    }
+
     fn give_up(&mut self, turn: &str, why: &str) {
         self.tell(turn, ChatEvent::Error(why.to_owned()));
         let outcome = Outcome { turn: turn.to_owned(), stop_reason: "error".into(), ..Outcome::default() };
@@ -407,6 +415,9 @@ impl Backend for Remote {
         if let Some(mut socket) = self.socket.take() {
             socket.close().await;
         }
+        if session != self.session {
+            self.end_temporary().await;
+        }
         self.session = session.to_owned();
         self.unsent.clear();
         self.own.clear();
@@ -491,5 +502,6 @@ impl Backend for Remote {
         if let Some(socket) = &mut self.socket {
             socket.close().await;
         }
+        self.end_temporary().await;
     }
 }

@@ -32,7 +32,11 @@ use super::run;
 use super::screen::{elsewhere, listed, style};
 use super::turn::{Keyboard, follow};
 use super::typed::Typed;
-use super::words::grouped;
+use super::words::{grouped, is_temporary};
+
+/// What a temporary conversation is.
+const TEMPORARY: &str =
+    "temporary: in no list, and gone when you leave it or the server stops; tools still act";
 
 /// How the chat begins.
 #[derive(Debug)]
@@ -97,6 +101,9 @@ impl Chat {
     ) -> Result<()> {
         let about = format!("{}  ·  /help", readable(&backend.describe()));
         put(&format!("{}\n{}\n\n", style().bold("aethon"), style().dim(&about)));
+        if is_temporary(&self.session) {
+            put(&format!("{}\n\n", style().dim(TEMPORARY)));
+        }
         if continues {
             match conversations(backend).await?.into_iter().next() {
                 Some((newest, _)) => self.enter(backend, &newest).await?,
@@ -108,11 +115,11 @@ impl Chat {
         let rest = self.typed.as_mut().map(Typed::take_all).unwrap_or_default();
         if !rest.trim().is_empty() {
             editor.remember(&rest);
-            put(&format!(
-                "{}\n{}\n",
-                style().dim("not sent, and kept in the history of the line:"),
-                readable(&rest)
-            ));
+            let words = match habits.is_kept {
+                true => "not sent, and kept in the history of the line:",
+                false => "not sent:",
+            };
+            put(&format!("{}\n{}\n", style().dim(words), readable(&rest)));
         }
         outcome
     }
@@ -192,7 +199,11 @@ impl Chat {
 
     /// Returns the word before the prompt.
     fn place(&self) -> &str {
-        if self.choices.is_empty() { &self.session } else { "number" }
+        match self.choices.is_empty() {
+            true if is_temporary(&self.session) => "temporary",
+            true => &self.session,
+            false => "number",
+        }
     }
 
     /// Handles one line. Returns `false` to leave. What cannot be done is only said, except without a terminal, where a script

@@ -1,5 +1,7 @@
 //! How the chat shortens, counts and cleans texts.
 
+use aethon::core::ids::SessionId;
+
 use crate::render::columns_of;
 
 /// Returns a pasted text as it is inserted.
@@ -13,6 +15,11 @@ pub(super) fn model_named(model: &str, is_ready: bool) -> String {
         true => model.to_owned(),
         false => format!("{model}, not set up yet (`aethon-cli init` does that)"),
     }
+}
+
+/// Returns whether the conversation `webchat:NAME` is kept in memory only.
+pub(super) fn is_temporary(name: &str) -> bool {
+    SessionId::of("webchat", name).is_ok_and(|session| session.is_temporary())
 }
 
 /// Returns a word without the punctuation that ends a sentence.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use aethon::Prepared;
 use aethon::core::answer_schema::{self, AnswerSchema};
+use aethon::core::ids::SessionId;
 use aethon::core::model::Effort;
 use anyhow::{Context, Result};
 
@@ -33,15 +34,20 @@ fn way(common: &Common) -> Result<(Prepared, Finder)> {
 
 /// Chats in a session until the user leaves.
 pub(crate) async fn chat(common: &Common, choice: &ChatArgs) -> Result<ExitCode> {
-    let ChatArgs { session, continues, vi } = choice;
+    let ChatArgs { session, continues, temporary, vi } = choice;
+    let session = match temporary {
+        true => SessionId::temporary("webchat", None)?.name().to_owned(),
+        false => session.clone(),
+    };
     let (prepared, finder) = way(common)?;
     prepared.home().prepare()?;
     let history = prepared.home().run().join("history");
     private(&history)?;
     let audience = if std::io::stdin().is_terminal() { Audience::Person } else { Audience::Program };
-    let backend = chat::open(prepared, finder, session, audience).await?;
-    let habits = Habits { history, is_vi: *vi || crate::environment::prefers_vi() };
-    repl::run(backend, Start { session: session.clone(), continues: *continues, habits }).await?;
+    let backend = chat::open(prepared, finder, &session, audience).await?;
+    let is_vi = *vi || crate::environment::prefers_vi();
+    let habits = Habits { history, is_kept: !temporary, is_vi };
+    repl::run(backend, Start { session, continues: *continues, habits }).await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -55,7 +55,7 @@ export class Session {
   /** @type {Map<string, {turn: string, text: string}>} Unacknowledged edits by the id of the request. */ #edits = new Map();
   /** @type {Map<string, number>} Messages that the server could not store, and when it said that. */ #held = new Map();
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
-  /** @type {ReturnType<typeof setInterval>} */ #pulse;
+  /** @type {ReturnType<typeof setInterval> | undefined} Looks for silence while something is awaited. */ #pulse;
 
   /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher @param {boolean} isFresh whether the name is new */
   constructor(name, outbox, watcher, isFresh) {
@@ -71,7 +71,7 @@ export class Session {
       link: (link) => watcher.link(link),
       tooLarge: () => this.#refuseOldest(),
     });
-    this.#pulse = setInterval(() => this.#checkSilence(), 5000);
+    this.#beat();
   }
 
   close() {
@@ -106,6 +106,7 @@ export class Session {
     this.#outbox.add(entry);
     this.conversation.addLocal(entry);
     this.#sendMessage(entry);
+    this.#beat();
     this.#watcher.changed();
   }
 
@@ -313,6 +314,7 @@ export class Session {
   /** @param {ServerFrame} frame */
   #receive(frame) {
     if (frame.type === "session") return this.#watcher.news(frame);
+    this.#beat();
     if (frame.type === "ready") {
       this.#resumes = 0;
       this.#watchesAnew = this.#socket.send({ type: "watch" });
@@ -464,8 +466,18 @@ export class Session {
     });
   }
 
+  /** Checks for silence from now on, until nothing is awaited: a page that is only read does nothing. */
+  #beat() {
+    if (!this.#isClosed) this.#pulse ??= setInterval(() => void this.#checkSilence(), 5000);
+  }
+
   /** Checks on a connection or turn that has gone silent, instead of waiting for it. */
   async #checkSilence() {
+    if (this.#outbox.unsent(this.name).length === 0 && this.conversation.unfinished().length === 0) {
+      clearInterval(this.#pulse);
+      this.#pulse = undefined;
+      return;
+    }
     if (!this.#socket.isOpen || this.#order.isHolding) return;
     const now = Date.now();
     this.#sendHeld();

@@ -51,7 +51,7 @@ async function begin() {
   });
   await pause();
   addEventListener(signedInAgain, () => live?.retryNow());
-  setInterval(() => !document.hidden && void store.load(statusPath), 15000);
+  setInterval(() => !document.hidden && void store.load(statusPath), 60000);
   document.addEventListener("visibilitychange", () => !document.hidden && void store.load(statusPath));
   keepTimes();
   void install();

@@ -69,6 +69,7 @@ export function mount(root, context) {
     resting,
     past.element,
   );
+  /** @type {ReturnType<typeof setInterval> | undefined} Runs while somebody works. */ let timer;
   const answers = region(context, {
     path,
     failure: words.failed,
@@ -84,11 +85,12 @@ export function mount(root, context) {
       resting.hidden = rest.length === 0;
       idleTitle.textContent = words.resting(rest.length);
       past.show(runs, standing ?? standingOf(active));
+      clearInterval(timer);
+      if (busy.length > 0 && !context.signal.aborted) timer = setInterval(() => !document.hidden && tick(now), 1000);
       return body;
     },
   });
   fill(root, answers.element);
-  const timer = setInterval(() => !document.hidden && tick(now), 1000);
   context.signal.addEventListener("abort", () => clearInterval(timer));
   return {
     refresh: () => (answers.soon(), work.soon()),

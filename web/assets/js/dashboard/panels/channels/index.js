@@ -128,7 +128,11 @@ function channels(context) {
         title: columns.detail,
         isWide: true,
         class: "is-soft small",
-        cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))),
+        // What a channel that is off lacks is what its button leads through.
+        cell: (row) =>
+          row.state === "off" && !row.is_waiting && canSetUp(row.name)
+            ? ""
+            : make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))),
       },
       {
         id: "inbound",
