@@ -356,7 +356,7 @@ async fn model(prepared: &Prepared) -> Finding {
         return Finding::broken("model", format!("{name} is not set up"), hint);
     }
     match tokio::time::timeout(MODEL_TIMEOUT, models.probe()).await {
-        Ok(Ok(answer)) => match wiring::model::unlisted(prepared).await {
+        Ok(Ok(answer)) => match crate::listed_models::unlisted(prepared).await {
             Some(why) => {
                 Finding::warning("model", format!("{name}: {answer}; {why}"), "correct model.model_id")
             }

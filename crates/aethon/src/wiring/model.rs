@@ -11,7 +11,8 @@ use aethon_providers::ModelFacts;
 use jiff::tz::TimeZone;
 
 use super::model_builder::ModelBuilder;
-use super::model_choices::{Choices, in_words, nearest};
+use super::model_choices::Choices;
+pub(crate) use super::model_choices::{in_words, nearest};
 use crate::models::{self, Concern};
 use crate::prepared::Prepared;
 
@@ -81,23 +82,6 @@ pub(crate) fn by_name(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + 
 /// The known or assumed facts about a model.
 pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
-}
-
-/// Reports that the service lists models, and not this one, but some with a similar name. Services may serve more than they
-/// list, so a name that is like no other says nothing.
-pub(crate) async fn unlisted(prepared: &Prepared) -> Option<String> {
-    let model = &prepared.config.model;
-    let is_own = prepared.source.parts.model.is_some();
-    // Ollama says itself that it has no such model, and the table has other names of one model.
-    if is_own || model.provider == Provider::Ollama || facts(prepared, model).is_known {
-        return None;
-    }
-    let listed = crate::listed_models::listed_models(prepared).await;
-    if listed.contains(&model.model_id) {
-        return None;
-    }
-    let near = in_words(&nearest(&model.model_id, listed.into_iter()))?;
-    Some(format!("of the models that it lists, {near}"))
 }
 
 /// Concerns about the configured models. An unknown one is first looked up at its service: a proxy knows the names that its

@@ -203,7 +203,7 @@ fn has_free_names(main: &Model) -> bool {
 }
 
 /// Names the nearest ones in a sentence; `None` without any.
-pub(super) fn in_words(near: &[String]) -> Option<String> {
+pub(crate) fn in_words(near: &[String]) -> Option<String> {
     match near {
         [] => None,
         [one] => Some(format!("the nearest is {one}")),
@@ -212,7 +212,7 @@ pub(super) fn in_words(near: &[String]) -> Option<String> {
 }
 
 /// Returns the names closest to this one, the closest first.
-pub(super) fn nearest(name: &str, known: impl Iterator<Item = String>) -> Vec<String> {
+pub(crate) fn nearest(name: &str, known: impl Iterator<Item = String>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(f64, String)> = known
         .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), known))
