@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use aethon::LogFormat;
 use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 
 use crate::completion;
@@ -63,11 +64,49 @@ pub(crate) struct Common {
     /// Use the aethon-server at this address instead of the one that runs on this home.
     #[arg(long, global = true, value_name = "URL|unix:PATH")]
     pub(crate) connect: Option<String>,
+    /// Print without colours, as with the environment variable NO_COLOR.
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
 }
 
 /// Adds to a command line what a person may leave out, so that clap understands it.
-pub(crate) fn completed(arguments: Vec<OsString>) -> Vec<OsString> {
-    chat::with_chat(config::with_bare_set(chat::without_help_of_help(arguments)))
+fn completed(arguments: Vec<OsString>) -> Vec<OsString> {
+    let arguments = config::with_parted_set(config::with_bare_set(chat::without_help_of_help(arguments)));
+    chat::with_chat(arguments)
+}
+
+/// What people try that is no command here, and what does it.
+const OTHER_COMMANDS: [(&str, &str); 12] = [
+    ("login", SECRET),
+    ("auth", SECRET),
+    ("logs", "the logs are files in logs/ of the home; a service also has its journal"),
+    ("restart", "a service restarts with `systemctl --user restart aethon`"),
+    ("run", SERVER),
+    ("serve", SERVER),
+    ("server", SERVER),
+    ("setup", "`aethon-cli init` sets up a model"),
+    ("start", SERVER),
+    ("status", "`aethon-cli doctor` checks everything, and `aethon-cli service status` the service"),
+    ("stop", "Ctrl-C ends a server in a terminal, and `systemctl --user stop aethon` a service"),
+    ("up", SERVER),
+];
+
+const SERVER: &str = "`aethon-server` starts the server, and `aethon-cli service install` has it always run";
+const SECRET: &str = "`aethon-cli secrets set NAME` stores the key of a service";
+
+/// Parses the arguments. A word that is a command elsewhere is answered with what does it here.
+pub(crate) fn parsed(arguments: Vec<OsString>) -> Cli {
+    Cli::try_parse_from(completed(arguments)).unwrap_or_else(|mut error| {
+        let unknown = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(unknown)) => unknown.clone(),
+            _ => String::new(),
+        };
+        if let Some((_, instead)) = OTHER_COMMANDS.iter().find(|(word, _)| *word == unknown) {
+            error.remove(ContextKind::SuggestedSubcommand);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*instead).into()]));
+        }
+        error.exit()
+    })
 }
 
 fn log_format() -> impl TypedValueParser<Value = LogFormat> {
@@ -274,6 +313,9 @@ pub(crate) enum SecretsCommand {
         /// Its name, as in ${credential:NAME}.
         #[arg(add = completion::secrets())]
         name: String,
+        /// A value that was typed here; it is refused.
+        #[arg(hide = true)]
+        value: Option<OsString>,
     },
     /// List the names of the stored secrets.
     List {

@@ -1,12 +1,25 @@
 //! The few environment variables that concern the terminal and not the assistant.
 
-/// Returns whether the user asked for no colours (<https://no-color.org>: set and not empty).
+use std::sync::OnceLock;
+
+/// Whether the command line asked for no colours. Everything that prints asks for the style of the terminal anew, because
+/// its width changes, and the flag is as much a fact about the terminal as its variables are.
+static NO_COLOR: OnceLock<bool> = OnceLock::new();
+
+/// Keeps what `--no-color` says, for the life of the program.
+pub(crate) fn keep_no_color(flag: bool) {
+    // The first call counts, and `main` makes the only one.
+    let _ = NO_COLOR.set(flag);
+}
+
+/// Returns whether the user asked for no colours: by the flag, or by the variable (<https://no-color.org>: set and not empty).
 #[expect(
     clippy::disallowed_methods,
     reason = "NO_COLOR is about this terminal; the configuration never sees it"
 )]
 pub(crate) fn no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+    NO_COLOR.get().is_some_and(|flag| *flag)
+        || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Returns whether the terminal declares that it can only print.
@@ -79,6 +92,12 @@ pub(crate) fn is_set(variable: &str) -> bool {
 pub(crate) fn editor() -> Option<String> {
     let set = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
     set.into_iter().find(|editor| !editor.trim().is_empty())
+}
+
+/// Returns the user's shell: `$SHELL`, else `sh`.
+#[expect(clippy::disallowed_methods, reason = "the shell of this person; the configuration never sees it")]
+pub(crate) fn shell() -> std::ffi::OsString {
+    std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or_else(|| "sh".into())
 }
 
 /// Returns whether the user's settings for line editors ask for the keys of vi.

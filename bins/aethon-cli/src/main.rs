@@ -17,7 +17,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
 
 use args::{ChannelsCommand, ChatArgs, Cli, Command, ModelCommand, SopCommand};
 use setup::finish;
@@ -34,8 +33,7 @@ fn main() -> ExitCode {
     // Before anything else, so that a secret among them stands in the list of processes for a moment only.
     let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
-    let outcome =
-        arguments.map_err(Into::into).and_then(|arguments| run(Cli::parse_from(args::completed(arguments))));
+    let outcome = arguments.map_err(Into::into).and_then(|arguments| run(args::parsed(arguments)));
     match outcome {
         Ok(code) => code,
         Err(error) => {
@@ -49,6 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<ExitCode> {
+    environment::keep_no_color(cli.common.no_color);
     let command = cli.command.unwrap_or_else(|| Command::Chat(ChatArgs::default()));
     let common = &cli.common;
     if let Some(name) = local_only(&command) {

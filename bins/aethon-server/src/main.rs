@@ -91,16 +91,28 @@ fn main() -> ExitCode {
     }
 }
 
-/// What people try, and the key that it sets here.
-const OTHER_FLAGS: [(&str, &str); 5] = [
-    ("--port", "--set channels.webchat.port=8080"),
-    ("--host", "--set channels.webchat.host=0.0.0.0"),
-    ("--bind", "--set channels.webchat.host=0.0.0.0"),
-    ("--model", "--set model.model_id=NAME"),
-    ("--provider", "--set model.provider=ollama"),
+/// What people try, and what does it here.
+const OTHER_FLAGS: [(&str, &str); 12] = [
+    ("--port", PORT),
+    ("-p", PORT),
+    ("--host", HOST),
+    ("--bind", HOST),
+    ("--model", "it is a key of the configuration: --set model.model_id=NAME, or in config.toml"),
+    ("--provider", "it is a key of the configuration: --set model.provider=ollama, or in config.toml"),
+    ("--daemon", BACKGROUND),
+    ("-d", BACKGROUND),
+    ("start", PLAIN),
+    ("run", PLAIN),
+    ("serve", PLAIN),
+    ("init", "`aethon-cli init` creates a configuration"),
 ];
 
-/// Parses the arguments. An unknown flag that is usual elsewhere is answered with the key that it would set.
+const PORT: &str = "it is a key of the configuration: --set channels.webchat.port=8080, or in config.toml";
+const HOST: &str = "it is a key of the configuration: --set channels.webchat.host=0.0.0.0, or in config.toml";
+const BACKGROUND: &str = "`aethon-cli service install` has it run in the background";
+const PLAIN: &str = "`aethon-server` alone starts it";
+
+/// Parses the arguments. An unknown flag that is usual elsewhere is answered with what does the same here.
 fn parsed(arguments: Vec<OsString>) -> Arguments {
     Arguments::try_parse_from(arguments).unwrap_or_else(|mut error| {
         let unknown = match error.get(ContextKind::InvalidArg) {
@@ -108,8 +120,8 @@ fn parsed(arguments: Vec<OsString>) -> Arguments {
             _ => String::new(),
         };
         if let Some((_, instead)) = OTHER_FLAGS.iter().find(|(flag, _)| *flag == unknown) {
-            let tip = format!("it is a key of the configuration: {instead}, or in config.toml");
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            error.remove(ContextKind::SuggestedArg);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*instead).into()]));
         }
         error.exit()
     })

@@ -163,7 +163,7 @@ pub(crate) fn read_file(path: &Path) -> Result<String, String> {
         _ => unfit(),
     })?;
     let Some(contents) = contents else {
-        return Err(unreadable(io::Error::from(io::ErrorKind::NotFound).to_string()));
+        return Err(unreadable("there is no such file".to_owned()));
     };
     if !contents.is_whole {
         return Err(unfit());

@@ -55,7 +55,7 @@ impl HeldFile {
 }
 
 /// The largest text that is read: far more than anybody configures.
-const MAX_BYTES: usize = 64 << 20;
+pub(crate) const MAX_BYTES: usize = 64 << 20;
 
 /// Reads a text; `None` if there is no file. Anything but a regular file is refused: reading a FIFO blocks until it is
 /// written to, and the reader would hold the lock meanwhile.

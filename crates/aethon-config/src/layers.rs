@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use aethon_files::read_given;
 use figment::value::{Dict, Map, Tag, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 use toml::de::{DeTable, DeValue};
@@ -354,13 +355,39 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
             "a folder as the home; --home names another",
         ),
         io::ErrorKind::InvalidData => {
-            ("bytes that are not UTF-8".to_owned(), "a file that was saved as UTF-8; --config names another")
+            let (line, found) = foreign_bytes(path);
+            let allowed = "a file that was saved as UTF-8; --config names another".to_owned();
+            let place = line.map_or_else(String::new, |line| format!(":{line}"));
+            return Problem {
+                place: format!("{}{place}", path.display()),
+                key: String::new(),
+                found,
+                allowed,
+            };
         }
+        io::ErrorKind::PermissionDenied => (
+            format!("a file that this account may not read ({error})"),
+            "a file and a folder that belong to this account; --home names another folder, --config another file",
+        ),
         _ => {
             (format!("a file that cannot be read ({error})"), "a readable TOML file; --config names another")
         }
     };
     Problem { place: path.display().to_string(), key: String::new(), found, allowed: allowed.to_owned() }
+}
+
+/// Returns the line of the first byte that is not UTF-8, if there are lines, and what stands in the file instead.
+fn foreign_bytes(path: &Path) -> (Option<usize>, String) {
+    let bytes = match read_given(path, held::MAX_BYTES) {
+        Ok(Some(contents)) => contents.bytes,
+        _ => Vec::new(),
+    };
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return (None, "text in UTF-16, and not in UTF-8".to_owned());
+    }
+    let valid = std::str::from_utf8(&bytes).err().map(|error| error.valid_up_to());
+    let line = valid.map(|end| 1 + bytes[..end].iter().filter(|byte| **byte == b'\n').count());
+    (line, "bytes that are not UTF-8".to_owned())
 }
 
 /// Says what to write instead of what the parser stumbled over at `offset`.

@@ -255,8 +255,12 @@ fn doubled_keys_are_named_with_the_line_that_sets_them_first() {
 #[test]
 fn files_of_another_encoding_and_homes_that_are_files_are_said_to_be_that() {
     let home = Home::with("");
-    std::fs::write(home.path().join("config.toml"), b"a = \"\xff\"").unwrap();
-    assert!(problems(&home)[0].contains("bytes that are not UTF-8"), "{:?}", problems(&home));
+    let check = |bytes: &[u8], expected: &str| {
+        std::fs::write(home.path().join("config.toml"), bytes).unwrap();
+        assert!(problems(&home)[0].contains(expected), "{:?}", problems(&home));
+    };
+    check(b"[model]\n# f\xfcr\nmodel_id = \"x\"\n", "config.toml:2: found bytes that are not UTF-8");
+    check(b"\xff\xfe[\0m\0]\0", "config.toml: found text in UTF-16");
     let home = Home::with("[model]\n");
     let mut sources = home.sources();
     sources.home = home.path().join("config.toml");

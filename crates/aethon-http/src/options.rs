@@ -16,6 +16,8 @@ use aethon_core::usage::Budget;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::unix_peer::UNIX_PEER;
+
 pub use crate::base_path::BasePath;
 
 /// The settings of the application.
@@ -222,8 +224,15 @@ pub struct Network {
 }
 
 impl Network {
-    /// Parses `10.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`. An IPv4-mapped address counts as its IPv4 address.
+    /// What connects to the Unix socket.
+    const UNIX: Self = Self { base: UNIX_PEER, prefix: 32 };
+
+    /// Parses `10.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`. An IPv4-mapped address counts as its IPv4 address. `unix` is what
+    /// connects to the Unix socket.
     pub fn parse(text: &str) -> Option<Self> {
+        if text.trim() == "unix" {
+            return Some(Self::UNIX);
+        }
         let (base, prefix) = match text.trim().split_once('/') {
             Some((base, prefix)) => (base, Some(prefix.parse::<u8>().ok()?)),
             None => (text.trim(), None),
@@ -267,6 +276,8 @@ mod tests {
         };
         check("10.0.0.0/8", "10.255.1.2", true);
         check("10.0.0.0/8", "11.0.0.1", false);
+        check("unix", "0.0.0.0", true);
+        check("unix", "127.0.0.1", false);
         check("127.0.0.1", "127.0.0.1", true);
         check("127.0.0.1", "127.0.0.2", false);
         check("127.0.0.1", "::ffff:127.0.0.1", true);

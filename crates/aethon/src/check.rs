@@ -56,6 +56,10 @@ impl Prepared {
 
     /// Describes the database, for `--check`: its format, and the upgrade at the next start.
     fn database_lines(&self) -> String {
+        if self.config.storage.is_on_server() {
+            return "\ndatabase  the PostgreSQL server of storage.url, which `aethon-cli doctor` asks"
+                .to_owned();
+        }
         let copies = crate::upgrade::copies_sentence(&self.home);
         let copies = copies.map_or_else(String::new, |sentence| format!("\ncopies    {sentence}"));
         copies

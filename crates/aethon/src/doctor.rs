@@ -26,6 +26,9 @@ use crate::wiring::store_check::Trouble;
 /// The remedy for a problem that prevents a start.
 const REFUSED_START: &str = "change the keys named above; aethon-server does not start until then";
 
+/// What the configuration says of a file that belongs to another account.
+const UNREADABLE: &str = "that this account may not read";
+
 /// The remedy for default limits that take effect soon.
 const SET_LIMITS: &str = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
 
@@ -55,8 +58,14 @@ pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Fin
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
         Err(error) => {
-            let fix = "correct the keys named above; `aethon-cli config schema` describes all keys";
-            return vec![Finding::broken("config", error.to_string(), fix)];
+            let message = error.to_string();
+            let fix = match message.contains(UNREADABLE) {
+                true => {
+                    "run it as the account that owns this home, or choose another one with --home or AETHON_HOME"
+                }
+                false => "correct the keys named above; `aethon-cli config schema` describes all keys",
+            };
+            return vec![Finding::broken("config", message, fix)];
         }
     };
     let mut findings = configuration(&prepared);
@@ -78,7 +87,9 @@ pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Fin
         true => Finding::note("reach", format!("open: {}", reach.sentence())),
         false => Finding::ok("reach", reach.sentence()),
     }));
-    findings.extend(database(&prepared, server.as_ref()).await);
+    let database = database(&prepared, server.as_ref()).await;
+    let is_stored = database.iter().all(|finding| finding.health != Health::Broken);
+    findings.extend(database);
     findings.push(crate::backup::finding(&prepared));
     findings.push(port(&prepared));
     let others = crate::other_accounts::warning(&prepared.config);
@@ -87,7 +98,7 @@ pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Fin
     findings.extend(models(&prepared).await);
     findings.extend(embedding(&prepared).await);
     findings.extend(transcription(&prepared));
-    findings.push(memory(&prepared, server.as_ref()).await);
+    findings.push(memory(&prepared, is_stored && server.is_none()).await);
     findings.push(budget(&prepared).await);
     findings.push(self_protection());
     findings.extend(crate::places::findings(&prepared));
@@ -162,8 +173,15 @@ async fn features(prepared: &Prepared) -> Vec<Finding> {
 fn self_protection() -> Finding {
     let protection = Protection::of_this_machine();
     let message = protection.describe();
-    if protection.missing().is_empty() {
+    if protection.missing().is_empty() && !protection.is_root {
         return Finding::ok("self-protection", message);
+    }
+    if protection.is_root {
+        return Finding::warning(
+            "self-protection",
+            message,
+            "run Aethon as a user of its own, and not as root",
+        );
     }
     let fix = "run a kernel with Landlock enabled (`lsm=landlock,...`), in a container that permits it";
     Finding::warning("self-protection", message, fix)
@@ -338,7 +356,12 @@ async fn model(prepared: &Prepared) -> Finding {
         return Finding::broken("model", format!("{name} is not set up"), hint);
     }
     match tokio::time::timeout(MODEL_TIMEOUT, models.probe()).await {
-        Ok(Ok(answer)) => able(prepared, &**models.leading(), &format!("{name}: {answer}")).await,
+        Ok(Ok(answer)) => match crate::listed_models::unlisted(prepared).await {
+            Some(why) => {
+                Finding::warning("model", format!("{name}: {answer}; {why}"), "correct model.model_id")
+            }
+            None => able(prepared, &**models.leading(), &format!("{name}: {answer}")).await,
+        },
         Ok(Err(error)) => Finding::broken("model", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
             "model",
@@ -391,9 +414,15 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
 }
 
 /// Reports how memories are found, and their number.
-async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
+///
+/// They are counted only where the database was opened and found in order: what is wrong with it is said once, and a server
+/// that does not answer is not waited for again.
+async fn memory(prepared: &Prepared, is_counted: bool) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
-    if server.is_none() && prepared.config.memory.enabled && prepared.config.storage.is_on_server() {
+    if !is_counted || !prepared.config.memory.enabled {
+        return Finding::ok("memory", sentence);
+    }
+    if prepared.config.storage.is_on_server() {
         return match postgres::check(prepared).await {
             Ok(Checked { memories, .. }) => Finding::ok("memory", format!("{memories}; {sentence}")),
             // The finding of the database says it.
@@ -401,7 +430,7 @@ async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding 
         };
     }
     let database = prepared.home.database();
-    if server.is_some() || !prepared.config.memory.enabled || !database.exists() {
+    if !database.exists() {
         return Finding::ok("memory", sentence);
     }
     // Otherwise the finding of the database says it.

@@ -30,13 +30,15 @@ impl Prepared {
         shared.limits_set = loaded.limits_set;
         shared.commands = CommandSlots::of(config.tools.max_shells);
         let (catalog, catalog_fault) = crate::models::load(&home);
+        let own_model = source.parts.model.is_some();
+        let slips = if own_model { Vec::new() } else { crate::models::misspelt(&catalog, &config.model) };
         let aws = AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned));
         let mut prepared = Self {
             home,
             file: loaded.file,
             config,
             is_demo,
-            warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+            warnings: loaded.warnings.iter().map(ToString::to_string).chain(slips).collect(),
             catalog,
             catalog_fault,
             flags,

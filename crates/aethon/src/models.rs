@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use aethon_config::private_file;
+use aethon_config::schema::Model;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::provider::Provider;
 use aethon_files::{Lock, Refusal, read_given};
@@ -176,9 +177,90 @@ pub(crate) fn concerns(name: &str, facts: &ModelFacts, is_described: bool, today
     concerns
 }
 
+/// Warns of models whose id is in no table and looks like a slip for one that is. Ids that differ in a digit are taken for
+/// another version, and not for a slip: services have models of which no table knows yet.
+pub(crate) fn misspelt(catalog: &Catalog, main: &Model) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for model in main.all().into_iter().chain(main.small_one()) {
+        let is_described = model.context_window.is_some() || is_named_by_its_owner(&model);
+        if is_described || catalog.facts(model.provider, &model.model_id, &model.host).is_known {
+            continue;
+        }
+        let Some(nearest) = nearest(catalog, &model) else { continue };
+        let (id, provider, section) = (&model.model_id, model.provider, model.section());
+        let warning = format!(
+            "{id:?} by {provider} is in no table of models, and the nearest one is {nearest:?}: correct it in {section}, or set \
+             {section}.context_window if it is right"
+        );
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+/// Returns whether models of this service have the names that its owner gave them.
+fn is_named_by_its_owner(model: &Model) -> bool {
+    let is_vendor =
+        !matches!(model.provider, Provider::Ollama | Provider::LiteLlm | Provider::Fake | Provider::Echo);
+    !is_vendor || !model.host.trim().is_empty()
+}
+
+/// Returns the id of the provider's model that this one is a slip for.
+fn nearest(catalog: &Catalog, model: &Model) -> Option<String> {
+    let digits = |id: &str| id.chars().filter(char::is_ascii_digit).collect::<String>();
+    let wanted = model.model_id.trim().to_lowercase();
+    let akin = catalog
+        .models()
+        .into_iter()
+        .filter(|known| known.vendor == model.provider.name() && digits(&known.name) == digits(&wanted));
+    let distances = akin.map(|known| (strsim::osa_distance(&wanted, &known.name.to_lowercase()), known.name));
+    let (distance, name) = distances.min()?;
+    (distance <= (wanted.chars().count() / 5).clamp(1, 3)).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn model(provider: Provider, id: &str) -> Model {
+        let mut model = Model::default();
+        model.provider = provider;
+        id.clone_into(&mut model.model_id);
+        model
+    }
+
+    #[test]
+    fn a_slip_in_the_id_of_a_model_is_warned_of_with_the_nearest() {
+        let check = |provider: Provider, id: &str, expected: Option<&str>| {
+            let warnings = misspelt(&Catalog::built_in(), &model(provider, id));
+            assert_eq!(warnings.len(), usize::from(expected.is_some()), "{id}: {warnings:?}");
+            for (warning, nearest) in warnings.iter().zip(expected) {
+                assert!(warning.contains(&format!("the nearest one is {nearest:?}")), "{warning}");
+            }
+        };
+        check(Provider::OpenAi, "gpt-6-sol", None);
+        check(Provider::OpenAi, "gpt-6-slo", Some("gpt-6-sol"));
+        check(Provider::OpenAi, "gpt6-sol", Some("gpt-6-sol"));
+        check(Provider::Anthropic, "claude-sonet-5-5", Some("claude-sonnet-5-5"));
+        // The name that routers use for it is known.
+        check(Provider::Anthropic, "claude-sonnet-5.5", None);
+        // A version that the table does not have yet, and models that others named.
+        check(Provider::Anthropic, "claude-sonnet-5-6", None);
+        check(Provider::OpenAi, "unheard-of", None);
+        check(Provider::Ollama, "qwen33", None);
+        check(Provider::LiteLlm, "gpt-6-slo", None);
+    }
+
+    #[test]
+    fn an_owner_who_describes_a_model_is_believed() {
+        let mut described = model(Provider::OpenAi, "gpt-6-slo");
+        described.context_window = Some(100_000);
+        assert!(misspelt(&Catalog::built_in(), &described).is_empty());
+        let mut elsewhere = model(Provider::OpenAi, "gpt-6-slo");
+        elsewhere.host = "http://127.0.0.1:8080/v1".to_owned();
+        assert!(misspelt(&Catalog::built_in(), &elsewhere).is_empty());
+    }
 
     fn home() -> (tempfile::TempDir, Home) {
         let folder = tempfile::tempdir().unwrap();

@@ -63,6 +63,21 @@ fn port_and_unix_socket_are_both_served() {
 }
 
 #[test]
+fn proxy_on_the_unix_socket_is_believed_if_it_is_named() {
+    let token = "dashboard.auth_token=a-token-of-the-owner";
+    for (named, is_believed) in
+        [("server.trusted_proxies=[\"unix\"]", true), ("server.trusted_proxies=[]", false)]
+    {
+        let server = Server::start(&[&ONLY[..], &[token, named]].concat());
+        let sign_in = Request::get("/dashboard?token=a-token-of-the-owner")
+            .header("X-Forwarded-For", "203.0.113.9")
+            .header("X-Forwarded-Proto", "https");
+        let cookie = send(&socket_of(&server), &sign_in).header("set-cookie").unwrap().to_owned();
+        assert_eq!(cookie.ends_with("; Secure"), is_believed, "{named}: {cookie}");
+    }
+}
+
+#[test]
 fn the_terminal_attaches_through_the_socket() {
     let server = Server::start(&ONLY);
     let home = server.home();

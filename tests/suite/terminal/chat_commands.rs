@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use aethon_tests::{Server, Terminal, home, program};
+use aethon_tests::{Server, Terminal, eventually, home, program};
 
 /// The terminal chat beside a server, in this folder, ready for the first line.
 fn chat(server: &Server, folder: &Path, arguments: &[&str]) -> Terminal {
@@ -96,6 +96,26 @@ fn a_conversation_is_found_resumed_and_exported() {
         terminal.screen()
     );
     assert!(say(&mut terminal, "/usage").contains("tokens in"), "{}", terminal.screen());
+}
+
+#[test]
+fn output_of_a_command_goes_along_if_it_is_wanted() {
+    let server = Server::start(&[]);
+    let folder = home();
+    std::fs::write(folder.path().join("notes.md"), "milk and honey").unwrap();
+    let mut terminal = chat(&server, folder.path(), &[]);
+    terminal.enter("/run ls; echo @notes.md >&2; exit 3");
+    let screen = terminal.wait_for_screen("the line", |screen| screen.ends_with("> [output 1: 2 lines]"));
+    assert!(screen.contains("\nnotes.md\n@notes.md\n"), "{screen}");
+    assert!(screen.contains("the next message takes the output along"), "{screen}");
+    assert_eq!(server.get("/api/sessions").json()["count"], 0, "nothing is sent by itself");
+    terminal.press("why?\r");
+    eventually("it is stored", || (server.get("/api/sessions").json()["count"] == 1).then_some(()));
+    terminal.wait_for_prompt();
+    let command = "`ls; echo @notes.md >&2; exit 3` (exit status: 3) printed:";
+    let expected = format!("{command}\n\n```text\nnotes.md\n@notes.md\n```\n why?");
+    // What a command prints is only text, and sends no file.
+    assert_eq!(asked(&server, "default"), [expected]);
 }
 
 #[test]

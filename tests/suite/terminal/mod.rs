@@ -10,4 +10,5 @@ mod restart;
 mod screen;
 mod service;
 mod setup;
+mod slips;
 mod typing;

@@ -32,6 +32,9 @@ impl Default for ChatArgs {
 /// Options of every command that take a value.
 const WITH_VALUE: [&str; 6] = ["--home", "--config", "--set", "--log-level", "--log-format", "--connect"];
 
+/// The option of every command that takes none.
+const NO_COLOR: &str = "--no-color";
+
 /// Leaves out what asks for the help of `help` itself, which clap takes for a command: `aethon-cli help --help`.
 pub(crate) fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     if arguments.get(command_place(&arguments)).is_some_and(|word| word == "help") {
@@ -46,7 +49,8 @@ fn command_place(arguments: &[OsString]) -> usize {
     while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
         if WITH_VALUE.contains(&word) {
             at += 2;
-        } else if WITH_VALUE.iter().any(|option| word.starts_with(&format!("{option}="))) {
+        } else if word == NO_COLOR || WITH_VALUE.iter().any(|option| word.starts_with(&format!("{option}=")))
+        {
             at += 1;
         } else {
             break;
@@ -96,6 +100,7 @@ mod tests {
         };
         check("aethon-cli -s garden", "aethon-cli chat -s garden");
         check("aethon-cli --home x --set=a=b -c", "aethon-cli --home x --set=a=b chat -c");
+        check("aethon-cli --no-color -s garden", "aethon-cli --no-color chat -s garden");
         check("aethon-cli --session=garden", "aethon-cli chat --session=garden");
         check("aethon-cli --temporary", "aethon-cli chat --temporary");
         check("aethon-cli ask -s garden", "aethon-cli ask -s garden");

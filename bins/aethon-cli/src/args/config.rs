@@ -78,6 +78,23 @@ pub(crate) enum ConfigCommand {
     Schema,
 }
 
+/// Parts `config set KEY=VALUE`, the form that `--set` has, into the key and the value.
+pub(crate) fn with_parted_set(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let Some(command) = arguments.windows(2).position(|pair| pair[0] == "config" && pair[1] == "set") else {
+        return arguments;
+    };
+    let is_flag = |word: &OsString| word == "--force" || word == "--reload";
+    let mut rest = (command + 2..arguments.len()).filter(|at| !is_flag(&arguments[*at]));
+    let (Some(at), None) = (rest.next(), rest.next()) else { return arguments };
+    let parted = arguments[at].to_str().and_then(|word| word.split_once('='));
+    let parted = parted.filter(|(key, _)| !key.is_empty() && !key.starts_with('-'));
+    if let Some((key, value)) = parted.map(|(key, value)| (OsString::from(key), OsString::from(value))) {
+        arguments[at] = key;
+        arguments.insert(at + 1, value);
+    }
+    arguments
+}
+
 /// In `config list --set`, replaces the flag without a value, which every command has with one, by the flag of the list.
 pub(crate) fn with_bare_set(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_list = arguments.windows(2).any(|pair| pair[0] == "config" && pair[1] == "list");
@@ -88,4 +105,25 @@ pub(crate) fn with_bare_set(mut arguments: Vec<OsString>) -> Vec<OsString> {
         }
     }
     arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_and_its_value_may_be_one_word() {
+        let check = |line: &str, expected: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let found: Vec<String> =
+                with_parted_set(words).into_iter().map(|word| word.into_string().unwrap()).collect();
+            assert_eq!(found.join(" "), expected);
+        };
+        check("aethon-cli config set model.provider=ollama", "aethon-cli config set model.provider ollama");
+        check("aethon-cli config set --reload a.b=c=d", "aethon-cli config set --reload a.b c=d");
+        check("aethon-cli config set a.b=-1 --force", "aethon-cli config set a.b -1 --force");
+        check("aethon-cli config set a.b c=d", "aethon-cli config set a.b c=d");
+        check("aethon-cli config set a.b", "aethon-cli config set a.b");
+        check("aethon-cli --set a=b config list", "aethon-cli --set a=b config list");
+    }
 }

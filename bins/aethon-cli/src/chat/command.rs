@@ -34,7 +34,7 @@ const fn command(name: &'static str, usage: &'static str, about: &'static str, t
 const EFFORTS: Takes = Takes::Words(&["none", "low", "medium", "high", "default"]);
 
 /// The commands, in the order of the help.
-pub(super) const COMMANDS: [Command; 18] = [
+pub(super) const COMMANDS: [Command; 19] = [
     command("/new", "[NAME]", "start a new conversation, or continue the one with that name", Takes::Session),
     command(
         "/resume",
@@ -47,6 +47,12 @@ pub(super) const COMMANDS: [Command; 18] = [
     command("/retry", "", "have your last message answered again", Takes::Nothing),
     command("/undo", "", "take your last message back: what you send then replaces it", Takes::Nothing),
     command("/edit", "[TEXT]", "write the message in your editor ($VISUAL or $EDITOR)", Takes::Text),
+    command(
+        "/run",
+        "COMMAND",
+        "run a command in your shell; the next message takes its output along",
+        Takes::Text,
+    ),
     command("/copy", "", "copy the last answer to the clipboard of this terminal", Takes::Nothing),
     command("/export", "[FILE]", "write this conversation to a file, as Markdown or as .json", Takes::Text),
     command("/model", "[NAME]", "show the models, or choose the one that answers here", Takes::Model),
@@ -123,6 +129,8 @@ pub(super) enum Line<'a> {
     Undo,
     /// Write a message in the editor.
     Edit(&'a str),
+    /// Run a command in the user's shell.
+    Run(&'a str),
     /// Copy the last answer.
     Copy,
     /// Write the conversation to a file; empty for a name of its own.
@@ -162,6 +170,7 @@ impl<'a> Line<'a> {
             "/retry" => Self::Retry,
             "/undo" => Self::Undo,
             "/edit" => Self::Edit(rest),
+            "/run" => Self::Run(rest),
             "/copy" => Self::Copy,
             "/export" => Self::Export(rest),
             "/usage" => Self::Usage,
@@ -191,6 +200,7 @@ mod tests {
         check("/resume garden", Line::Resume("garden"));
         check("/search red roses", Line::Search("red roses"));
         check("/edit a\nb", Line::Edit("a\nb"));
+        check("/run ls -l", Line::Run("ls -l"));
         check("/model fast", Line::Message("/model fast"));
         check("/mcp far review", Line::Message("/mcp far review"));
         check("/etc/hosts is what?", Line::Unknown("/etc/hosts"));

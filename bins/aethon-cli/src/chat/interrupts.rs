@@ -32,6 +32,12 @@ impl Interrupts {
         })
     }
 
+    /// Forgets a Ctrl-C that was meant for another program on this terminal.
+    pub(super) async fn forget_stop(&mut self) {
+        // It may be on its way from the system still.
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(20), self.stop.recv()).await;
+    }
+
     /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> Interrupt {
         tokio::select! {

@@ -4,7 +4,7 @@
 //! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`shown_turns`]), or to an assistant in this very process
 //! ([`local`]); [`connect`] chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an
 //! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads (with [`complete`], [`paste`] and [`editor`]),
-//! [`command`] parses a line, [`actions`] and [`attach`] carry it out, [`turn`] follows one turn, [`keys`] keeps the
+//! [`command`] parses a line, [`actions`], [`attach`] and [`run`] carry it out, [`turn`] follows one turn, [`keys`] keeps the
 //! keyboard quiet meanwhile, [`typed`] collects typed text, and [`footer`] shows it below the reply, with the [`progress`] of
 //! the turn. [`ask`] is one turn and nothing else.
 
@@ -35,6 +35,7 @@ mod question;
 mod reconnect;
 mod remote;
 pub(crate) mod repl;
+mod run;
 mod screen;
 mod shown_turns;
 mod socket;

@@ -57,6 +57,16 @@ impl Pastes {
         mark
     }
 
+    /// Keeps the output of a command, and returns what stands in the line for it.
+    pub(super) fn keep_output(&self, text: String, lines: usize) -> String {
+        self.note(&text);
+        let mut all = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+        let mark = format!("[output {}: {size}]", all.len() + 1);
+        all.push(Folded { mark: mark.clone(), text });
+        mark
+    }
+
     /// Returns a line with the whole texts.
     pub(super) fn unfold(&self, line: &str) -> String {
         let all = self.folded.lock().unwrap_or_else(PoisonError::into_inner);

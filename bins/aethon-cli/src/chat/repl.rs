@@ -28,6 +28,7 @@ use super::interrupts::{Interrupt, Interrupts};
 use super::output::put;
 use super::paste::Pastes;
 use super::prompt::{Editor, Habits, prompt};
+use super::run;
 use super::screen::{elsewhere, listed, style};
 use super::turn::{Keyboard, follow};
 use super::typed::Typed;
@@ -237,6 +238,7 @@ impl Chat {
             Line::Retry => return self.retry(backend).await,
             Line::Undo => self.undo(backend).await?,
             Line::Edit(text) => self.prefill(&editor::edited(text, &self.drafts)?),
+            Line::Run(command) => self.run_command(command).await?,
             Line::Copy => copy(backend).await?,
             Line::Export(file) => export(backend, &self.session, file).await?,
             Line::Usage => usage(backend).await?,
@@ -322,6 +324,22 @@ impl Chat {
         self.replaced = Some(last.outcome.turn);
         put(&style().dim("what you send now replaces this message and its answer; Ctrl-C leaves them\n"));
         self.prefill(&last.said);
+        Ok(())
+    }
+
+    /// Runs a command in the user's shell, and puts its output into the next line.
+    async fn run_command(&mut self, command: &str) -> Result<()> {
+        if self.typed.is_none() {
+            anyhow::bail!("/run needs a terminal; a script runs the command itself and pipes its output in");
+        }
+        if command.is_empty() {
+            anyhow::bail!("name the command to run: /run COMMAND");
+        }
+        let ran = run::run(command).await?;
+        self.interrupts.forget_stop().await;
+        put(&style().dim("the next message takes the output along; Ctrl-C leaves it out\n"));
+        let mark = self.pastes.keep_output(ran.text, ran.lines);
+        self.prefill(&format!("{mark} "));
         Ok(())
     }
 

@@ -86,7 +86,7 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
 
 async fn test(aethon: &aethon::Aethon, name: &str, json: bool) -> Result<ExitCode> {
     let Some(test) = aethon.test_channel(name).await else {
-        eprintln!("aethon-cli: there is no channel {name:?} to test");
+        eprintln!("aethon-cli: there is no channel {name:?} to test; `aethon-cli channels list` lists them");
         return Ok(ExitCode::from(UNKNOWN));
     };
     let mark = |ok| if ok { "ok " } else { "bad" };

@@ -24,6 +24,9 @@ const RECOMMENDED: Caution = Caution::Ask;
 const UNENCRYPTED: &str =
     "Plain http to another machine: what is sent can be read on the way, the key included. Allow it?";
 
+/// What is said where no region was given.
+const NO_REGION: &str = "\nThe region is read from AWS_REGION or the AWS profile, or set it:\n  aethon-cli config set model.region us-east-1\n";
+
 /// How many models are offered.
 const MAX_LISTED: usize = 30;
 
@@ -67,10 +70,14 @@ pub(crate) fn run(common: &Common, wish: InitArgs) -> Result<ExitCode> {
     let missing = missing.map_or(String::new(), |variable| {
         format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
     });
+    let no_region = match provider == Provider::Bedrock && region.is_empty() {
+        true => NO_REGION,
+        false => "",
+    };
     let reach = reach(common)?;
     let kept = kept.map_or(String::new(), |kept| format!("the old one is kept in {}\n", kept.display()));
     print(&format!(
-        "wrote {}\n{kept}{missing}\nWhat the assistant can reach with these settings:\n{reach}\n",
+        "wrote {}\n{kept}{missing}{no_region}\nWhat the assistant can reach with these settings:\n{reach}\n",
         file.display()
     ))?;
     let is_offered = missing.is_empty() && !matches!(provider, Provider::Fake | Provider::Echo);
@@ -237,7 +244,7 @@ fn listed(common: &Common, choice: &Starter, region: &str) -> Vec<String> {
 
 /// Describes the abilities that the new configuration gives the assistant, one line each.
 fn reach(common: &Common) -> Result<String> {
-    let prepared = crate::setup::builder(common).load()?;
+    let prepared = crate::setup::prepared(common)?;
     Ok(prepared.reach().iter().map(|reach| format!("- {}\n", reach.sentence())).collect())
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use aethon::core::schedule::{JobRefusal, JobRequest, Origin};
 use aethon::core::visible::readable;
 use aethon::json::{Jobs, ListedJob};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -28,9 +28,20 @@ const LISTED_RUNS: usize = 50;
 pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCode> {
     Source::run(common, async |source| {
         let jobs = TimedJobs::of(source).await?;
-        jobs.answer(command.clone()).await
+        jobs.answer(command.clone()).await.map_err(in_words)
     })
     .await
+}
+
+/// What is added where there is no such job; the answer itself is worded for every interface.
+const LISTS: &str = "`aethon-cli jobs list` lists them";
+
+/// Adds where to look to the daemon's answer that there is no such job.
+fn in_words(error: anyhow::Error) -> anyhow::Error {
+    match crate::daemon::status_of(&error) {
+        Some(404) => anyhow!("{error:#}; {LISTS}"),
+        _ => error,
+    }
 }
 
 /// The scheduled jobs and their runs.
@@ -183,7 +194,10 @@ impl<'s> TimedJobs<'s> {
 
 /// Turns a refusal of the schedule into an error.
 fn refused(refusal: JobRefusal) -> anyhow::Error {
-    anyhow::Error::msg(refusal.to_string())
+    match refusal {
+        JobRefusal::Unknown(_) => anyhow!("{refusal}; {LISTS}"),
+        other => anyhow::Error::msg(other.to_string()),
+    }
 }
 
 fn request(args: JobArgs) -> JobRequest {

@@ -17,8 +17,15 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     let folder = sources.credentials_directory();
     match command {
-        SecretsCommand::Set { name } => {
+        SecretsCommand::Set { name, value } => {
             check(&name)?;
+            if value.is_some() {
+                return Err(aethon::Error::refused(format!(
+                    "the value of a secret is not taken from the command line, where the shell keeps it and other programs see it: \
+                     run `aethon-cli secrets set {name}` and paste it, or pipe it in"
+                ))
+                .into());
+            }
             let value = read_value(&name)?;
             aethon::Home::at(&sources.home).prepare()?;
             credentials::store(&folder, &name, &value)
@@ -60,12 +67,12 @@ fn check(name: &str) -> Result<()> {
 }
 
 fn read_value(name: &str) -> Result<Secret> {
+    // A paste brings blanks along, which nobody sees here; what a program pipes is meant as it is.
     let value = if std::io::stdin().is_terminal() {
-        read_hidden(&format!("value of {name} (not shown): "))?
+        Secret::new(read_hidden(&format!("value of {name} (not shown): "))?.trim())
     } else {
-        read_piped()?
+        Secret::new(read_piped()?.trim_end_matches(['\r', '\n']))
     };
-    let value = Secret::new(value.trim_end_matches(['\r', '\n']));
     if value.is_empty() {
         bail!("the value is empty; nothing was stored");
     }

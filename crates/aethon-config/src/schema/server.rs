@@ -22,7 +22,7 @@ pub struct Server {
     /// The path below which a proxy offers the service, such as `/aethon`, whether the proxy takes it away or keeps it. Empty:
     /// the service has the host for itself.
     pub base_path: String,
-    /// Addresses or networks of proxies whose `X-Forwarded-*` headers are trusted.
+    /// Addresses or networks of proxies whose `X-Forwarded-*` headers are trusted; `unix` is what connects to the Unix socket.
     pub trusted_proxies: Vec<String>,
     /// Addresses or networks that may read `/api/ready` without the access token: probes of a supervisor, a proxy or a cluster.
     pub health_from: Vec<String>,

@@ -40,8 +40,10 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         remarks.problem(KeyPath::of(["server", "base_path"]), quoted(base), allowed);
     }
     let key = KeyPath::of(["server", "trusted_proxies"]);
+    let allowed = "an address or network such as 10.0.0.0/8, or \"unix\" for what connects to the socket";
+    let is_proxy = |text: &str| text == "unix" || address::is_network(text);
+    each(&key, &config.server.trusted_proxies, remarks, is_proxy, allowed);
     let allowed = "an address or network such as 10.0.0.0/8";
-    each(&key, &config.server.trusted_proxies, remarks, address::is_network, allowed);
     let key = KeyPath::of(["server", "health_from"]);
     each(&key, &config.server.health_from, remarks, address::is_network, allowed);
     messengers(config, remarks);

@@ -133,6 +133,11 @@ fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String 
     }
 }
 
+/// Returns whether the other side sent something else than TLS, by the words of the TLS library.
+fn is_no_tls(cause: &str) -> bool {
+    cause.contains("InvalidContentType")
+}
+
 /// Describes a failure below HTTP.
 pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKind, String) {
     let (title, base) = (service.title(), &service.endpoint.base);
@@ -156,6 +161,9 @@ pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKin
             words(*limit)
         )),
         Failure::Silence(limit) => (Timeout, silent(service, *limit)),
+        Failure::Tls(cause) if is_no_tls(cause) => network(format!(
+            "What answers at {base} does not speak TLS; if it speaks plain http, begin model.host with http://."
+        )),
         Failure::Tls(_) => network(format!(
             "No secure connection to {base} could be made; check that model.host is right and its certificate valid."
         )),

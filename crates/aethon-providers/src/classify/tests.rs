@@ -447,6 +447,8 @@ fn failures_below_http_name_the_address() {
     check(Provider::OpenAi, "https://x.example/v1", Failure::UnknownHost, Network, "https://x.example/v1");
     check(Provider::OpenAi, "", Failure::Silence(Duration::from_secs(120)), Timeout, "2 minutes");
     check(Provider::OpenAi, "", Failure::Tls("bad".into()), Network, "certificate");
+    let other = Failure::Tls("received corrupt message of type InvalidContentType".into());
+    check(Provider::OpenAi, "https://127.0.0.1:8080/v1", other, Network, "does not speak TLS");
     check(Provider::OpenAi, "", Failure::NotHttp("x".into()), Malformed, "HTTP");
     check(Provider::OpenAi, "", Failure::Proxy("407".into()), Network, "HTTPS_PROXY");
     check(Provider::OpenAi, "", Failure::NoProxy("127.0.0.1:9".into()), Network, "proxy at 127.0.0.1:9");

@@ -109,7 +109,7 @@ fn channel_fault(channel: &str, options: &BookOptions) -> Option<String> {
         [] => "no channel is set up".to_owned(),
         channels => format!("set up: {}", channels.join(", ")),
     };
-    Some(format!("there is no channel {channel:?}; {known}"))
+    Some(format!("{channel:?} does not exist; {known}"))
 }
 
 fn recipient_fault(channel: &str, recipient: Option<&str>, options: &BookOptions) -> Option<String> {
@@ -170,7 +170,7 @@ fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Opti
         (Some(cron), None) => match Cron::parse(cron) {
             Err(error) => findings.add("cron", error.to_string()),
             Ok(cron) if cron.next_after(now, &zone).is_none() => {
-                findings.add("cron", format!("{:?} never comes", cron.as_str()));
+                findings.add("cron", format!("{:?} never comes: no month has such a day", cron.as_str()));
             }
             Ok(cron) => return Some(Timing::Cron { cron, timezone: zone_name(&zone).to_owned() }),
         },
@@ -180,7 +180,7 @@ fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Opti
             match text.parse::<Timestamp>().ok().or_else(local) {
                 None => findings.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
                 Some(run_at) if to_millisecond(run_at) <= now => {
-                    findings.add("run_at", format!("is in the past: {text}"));
+                    findings.add("run_at", format!("is in the past: {text}; give a time to come"));
                 }
                 Some(run_at) => return Some(Timing::Once { run_at: to_millisecond(run_at) }),
             }
@@ -239,7 +239,9 @@ enum SopFault {
 async fn sop_fault(task: &Task, sops: &dyn SopCatalog) -> Result<Option<SopFault>> {
     let Some(name) = &task.sop_name else { return Ok(None) };
     let Some(sop) = sops.sop(name).await? else {
-        return Ok(Some(SopFault::Unknown(format!("there is no SOP named {name}"))));
+        return Ok(Some(SopFault::Unknown(format!(
+            "there is no SOP named {name}; the list of SOPs has the others"
+        ))));
     };
     let input = read_input(&sop, BTreeMap::new(), task.prompt.as_deref().unwrap_or_default());
     let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();

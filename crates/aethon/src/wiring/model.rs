@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 
 use super::model_builder::ModelBuilder;
 use super::model_choices::Choices;
+pub(crate) use super::model_choices::{in_words, nearest};
 use crate::models::{self, Concern};
 use crate::prepared::Prepared;
 

@@ -153,11 +153,9 @@ impl ModelDirectory for Choices {
         }
         let known = main.named.keys().cloned().chain(listed.iter().map(|model| model.id.clone()));
         let near = nearest(name, known.chain(main.candidates().into_iter().map(|model| model.model_id)));
-        if near.is_empty() {
-            return Err(no_such_model(name));
-        }
-        let error = no_such_model(name).to_string();
-        Err(Error::invalid(format!("{error}; the nearest are {}", near.join(", "))))
+        let error = no_such_model(name);
+        Err(in_words(&near)
+            .map_or(error, |nearest| Error::invalid(format!("{}; {nearest}", no_such_model(name)))))
     }
 }
 
@@ -204,8 +202,17 @@ fn has_free_names(main: &Model) -> bool {
     !matches!(main.provider, Provider::Fake | Provider::Echo)
 }
 
+/// Names the nearest ones in a sentence; `None` without any.
+pub(crate) fn in_words(near: &[String]) -> Option<String> {
+    match near {
+        [] => None,
+        [one] => Some(format!("the nearest is {one}")),
+        several => Some(format!("the nearest are {}", several.join(", "))),
+    }
+}
+
 /// Returns the names closest to this one, the closest first.
-fn nearest(name: &str, known: impl Iterator<Item = String>) -> Vec<String> {
+pub(crate) fn nearest(name: &str, known: impl Iterator<Item = String>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(f64, String)> = known
         .map(|known| (strsim::jaro_winkler(&wanted, &known.to_lowercase()), known))

@@ -10,6 +10,9 @@ use super::{INNER, OUTER, STEP, inner, outer};
 /// Exit status of a step that failed.
 const FAILED: u8 = 125;
 
+/// How a complaint begins; it ends with a bracket. Readers of a command's output see by both that it is not the command's.
+const COMPLAINT: &str = "[the sandbox could not be set up: ";
+
 /// Runs a step if the program was started as one, and returns its exit code. Call this first in `main`: a step must be
 /// the only thread of its process.
 pub(crate) fn step(arguments: &[OsString]) -> Option<ExitCode> {
@@ -41,5 +44,22 @@ fn run(which: &OsStr, plan: &OsStr, command: &[OsString]) -> io::Result<ExitCode
     reason = "a step is a process of its own, and this is how it tells the caller"
 )]
 fn complain(error: &io::Error) {
-    eprintln!("[the sandbox could not be set up: {error}]");
+    eprintln!("{COMPLAINT}{error}]");
+}
+
+/// Returns what a complaint says, without what marks it as one.
+pub(super) fn without_mark(said: &str) -> &str {
+    said.strip_prefix(COMPLAINT).and_then(|rest| rest.strip_suffix(']')).unwrap_or(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaint_is_read_without_its_mark() {
+        let check = |said: &str, expected: &str| assert_eq!(without_mark(said), expected);
+        check(&format!("{COMPLAINT}Operation not permitted]"), "Operation not permitted");
+        check("sh: not found", "sh: not found");
+    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::ALONE;
 use super::plan::Plan;
+use super::step::without_mark;
 use crate::confine::landlock;
 
 /// Timeout of the trial.
@@ -45,7 +46,7 @@ pub(crate) fn trial(launcher: &Path, plan: &Plan) -> Result<Vec<String>, String>
                 .to_owned(),
         ]),
         Ok((_, said)) => {
-            Err(if said.is_empty() { "the trial failed without a word".into() } else { said })
+            Err(if said.is_empty() { "the trial failed without a word".into() } else { without_mark(&said).into() })
         }
         Err(error) => Err(format!("{} could not be started: {error}", launcher.display())),
     }
