@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_methods, reason = "a part of a benchmark that ends with a status")]
 
 use std::io::{Read, Write};
-use std::path::Path;
 
 use aethon_postgres::testkit::OwnServer;
 use serde_json::json;
@@ -14,7 +13,9 @@ fn main() {
         std::io::stderr().write_all(b"own-postgres: name a folder for the data\n").unwrap_or_default();
         std::process::exit(2)
     });
-    let server = OwnServer::start_durable(Path::new(&folder));
+    // The server runs in a folder of its own.
+    let folder = std::path::absolute(&folder).unwrap_or_else(|_| folder.into());
+    let server = OwnServer::start_durable(&folder);
     let line = json!({"url": server.url, "process": server.process()});
     // If nobody reads, the input has ended too.
     let _ = writeln!(std::io::stdout(), "{line}");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const FREE_PORT: &str = "channels.webchat.port=0";
-const CONNECTIONS: usize = 16;
+pub(super) const CONNECTIONS: usize = 16;
 const ROUNDS: usize = 5;
 const IDLE_SOCKETS: usize = 5000;
 
@@ -277,7 +277,7 @@ pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The webhook channels of connections that each have a session of their own.
-pub(super) fn own_channels() -> Vec<String> {
+fn own_channels() -> Vec<String> {
     (0..CONNECTIONS).map(|number| format!("bench-{number}")).collect()
 }
 

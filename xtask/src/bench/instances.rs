@@ -3,7 +3,7 @@
 //! The PostgreSQL server is a process of its own and shares the machine with everything else. Loads on SQLite and on PostgreSQL
 //! alternate, because the machine's own speed changes within seconds.
 
-use super::figures::{Bench, median, own_channels, questions};
+use super::figures::{Bench, CONNECTIONS, median, questions};
 use super::load::{self, Outcome};
 use super::report::{Row, Unit};
 use super::subject::{Subject, cpu_of};
@@ -113,9 +113,10 @@ pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Applies a load to all of these servers at once, each connection with a session of its own.
+/// Applies a load to all of these servers at once, with a new session each turn: rounds on the same sessions would measure how long
+/// their histories have become.
 fn load(bench: &Bench, servers: &[Subject], postgres: &Postgres) -> Result<Loaded> {
-    let requests = questions(&own_channels());
+    let requests = questions(&vec!["trigger".to_owned(); CONNECTIONS]);
     let repeat = |duration: Duration| -> Result<Outcome> {
         let parts = servers.iter().enumerate().map(|(at, server)| {
             let own = requests.iter().skip(at).step_by(servers.len()).cloned().collect();
