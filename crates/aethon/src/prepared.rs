@@ -58,7 +58,7 @@ pub(crate) struct Parts {
 }
 
 /// The inputs of a configuration, kept so that it can be reloaded.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Source {
     /// Files, flags, and the environment as it was at startup.
     pub(crate) sources: Sources,
@@ -100,14 +100,7 @@ pub(crate) struct Shared {
 impl Prepared {
     /// Reads the configuration of these sources alone, for a command.
     pub(crate) fn of(sources: &Sources) -> Result<Self> {
-        let source = Source {
-            sources: sources.clone(),
-            insecure_bind: false,
-            demo: false,
-            is_mounted: false,
-            launcher: None,
-            parts: Parts::default(),
-        };
+        let source = Source { sources: sources.clone(), ..Source::default() };
         Self::read(source, Shared::default())
     }
 
