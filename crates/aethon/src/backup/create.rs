@@ -270,7 +270,9 @@ impl DatabaseCopy {
                     Error::failed("the runtime of the backup cannot be started").because(error)
                 })?;
                 runtime.block_on(async {
-                    let rows = ServerRows::open(&address).await?.into_rows();
+                    let opened = ServerRows::open(&address).await;
+                    let opened = opened.map_err(|error| Error::failed(error.to_string()).because(error))?;
+                    let rows = opened.into_rows();
                     let mut progress = |done| report.send(done).is_ok() && goes_on.load(Ordering::Relaxed);
                     write_lines(&*rows, sink, &mut progress).await
                 })
