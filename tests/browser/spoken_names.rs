@@ -209,6 +209,11 @@ fn menus_and_dialogs_of_the_chat_are_spoken_in_order() {
 fn assert_dialog_of(page: &Page, entry: &str, expected: &str) {
     page.browser.run("one('.session button').click()", &[]);
     page.browser.click(&format!("//button[@role='menuitem'][normalize-space()='{entry}']"));
+    assert_dialog(page, expected);
+}
+
+/// Asserts what the dialog says that opens now, and closes it.
+fn assert_dialog(page: &Page, expected: &str) {
     page.until("the dialog is open", "one('dialog[open]')");
     assert_spoken(page, "dialog[open]", expected);
     page.browser.chord(&[ESCAPE]);
@@ -236,17 +241,13 @@ fn dialogs_and_lists_of_the_chat_are_spoken_in_order() {
         button Delete",
     );
     browser.click("[aria-label='Keyboard shortcuts']");
-    page.until("the dialog is open", "one('dialog[open]')");
-    assert_spoken(
+    assert_dialog(
         &page,
-        "dialog[open]",
         "dialog Keyboard shortcuts
         heading Keyboard shortcuts, 2
         link The handbook: a first hour, models, messengers, and what to do when something fails
         button Close",
     );
-    browser.chord(&[ESCAPE]);
-    page.until("it is closed", "!one('dialog')");
     browser.click(".composer-model");
     page.until("the models are there", "all('.models [role=option]').length === 2");
     assert_spoken(

@@ -3,7 +3,7 @@
 //! Usually each home has its own SQLite file. With `AETHON_TESTS_STORAGE=postgres` each home has its own schema on the PostgreSQL
 //! server of the tests instead, so that the same tests show that nobody notices the difference (`cargo xtask postgres`).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,19 +13,18 @@ use aethon_postgres::testkit;
 const VARIABLE: (&str, &str) = ("AETHON_TESTS_STORAGE", "postgres");
 
 /// Whether the data of a home is on a PostgreSQL server.
-pub fn is_postgres() -> bool {
+fn is_postgres() -> bool {
     std::env::var(VARIABLE.0).is_ok_and(|value| value == VARIABLE.1)
 }
 
 /// The address of this home's database, if it is not in the home.
 pub(crate) fn url_of(home: &Path) -> Option<String> {
-    static KNOWN: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
+    static KNOWN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     if !is_postgres() {
         return None;
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let urls = known.get_or_insert_default();
-    let url = urls.entry(home.to_owned()).or_insert_with(|| {
+    let url = known.entry(home.to_owned()).or_insert_with(|| {
         let digest = ring::digest::digest(&ring::digest::SHA256, home.as_os_str().as_encoded_bytes());
         let name: String = digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         testkit::schema_blocking(&format!("home{name}"))
