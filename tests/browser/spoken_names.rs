@@ -114,7 +114,8 @@ fn chat_and_its_list_are_spoken_in_order() {
     assert_spoken(&page, "body", &empty);
     page.ask("!say # Title\n!say Hello.");
     page.say("!tool file_read {\"path\": \"notes.txt\"}");
-    page.until("it asks", "shown(one('.approval-actions')) && one('.session')");
+    page.until("it asks", "shown(one('.approval-actions'))");
+    page.until("the list says it", "/Waits for you/.test(one('.session')?.innerText)");
     let talk = format!(
         "link Skip to the message box
         {LIST_HEAD}

@@ -18,8 +18,10 @@ fn every_wall_stands() -> bool {
     let finding = findings.iter().find(|finding| finding["area"] == "self-protection").expect("a finding");
     let message = finding["message"].as_str().unwrap();
     eprintln!("this machine: {message}");
-    let stands = finding["health"] == "ok";
-    assert_eq!(stands, !message.contains("a command could"), "{message}");
+    let stands = !message.contains("a command could");
+    // Root reaches more than the walls keep it from, so it is warned of where all of them stand, too.
+    let is_root = message.contains("as root");
+    assert_eq!(finding["health"] == "ok", stands && !is_root, "{message}");
     stands
 }
 
