@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use tokio::runtime::Handle;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row as Raw};
 
 use super::row::Row;
@@ -30,13 +31,7 @@ impl<'c> Sql<'c> {
 
     /// Executes a statement and returns the number of changed rows.
     pub(crate) fn execute(&self, sql: &'static str, params: impl Params) -> Result<usize, Error> {
-        let values = params.values();
-        let run = async {
-            let typed = values.iter().map(|value| (value as _, value.kind())).collect::<Vec<_>>();
-            self.client.execute_typed(sql, &typed).await
-        };
-        let changed = self.wait(run)?;
-        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+        self.change(sql, &params.values())
     }
 
     /// Inserts a row and returns the number that the statement returns.
@@ -51,7 +46,7 @@ impl<'c> Sql<'c> {
         params: impl Params,
         map: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        self.rows(sql, params)?.first().map(|row| map(&Row(row))).transpose()
+        self.made(sql, &params.values())?.first().map(|row| map(&Row(row))).transpose()
     }
 
     /// Returns the only row of a query that always has one.
@@ -71,7 +66,7 @@ impl<'c> Sql<'c> {
         params: impl Params,
         mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        self.rows(sql, params)?.iter().map(|row| map(&Row(row))).collect()
+        self.made(sql, &params.values())?.iter().map(|row| map(&Row(row))).collect()
     }
 
     /// Returns rows until `map` yields `None`. The rest is not kept in memory.
@@ -81,39 +76,55 @@ impl<'c> Sql<'c> {
         params: impl Params,
         mut map: impl FnMut(&Row<'_>) -> Result<Option<T>, Error>,
     ) -> Result<Vec<T>, Error> {
-        let values = params.values();
         let mut taken = Vec::new();
-        let run = async {
-            let typed: Vec<(&Value, _)> = values.iter().map(|value| (value, value.kind())).collect();
-            let mut rows = pin!(self.client.query_typed_raw(sql, typed).await?);
-            while let Some(row) = rows.try_next().await? {
-                let Some(item) = map(&Row(&row))? else { break };
-                taken.push(item);
-            }
-            Ok::<_, Error>(())
-        };
-        self.wait(run)?;
+        self.each(sql, &params.values(), &mut |row| {
+            let item = map(row)?;
+            let goes_on = item.is_some();
+            taken.extend(item);
+            Ok(goes_on)
+        })?;
         Ok(taken)
     }
 
+    // What follows is no generic code: an inlined statement is some kilobytes for each of its callers.
+
     /// Runs a statement that was made for a table, and returns its rows.
     pub(crate) fn made(&self, sql: &str, values: &[Value]) -> Result<Vec<Raw>, Error> {
+        self.wait(async { self.client.query_typed(sql, &typed(values)).await.map_err(Error::from) })
+    }
+
+    fn change(&self, sql: &str, values: &[Value]) -> Result<usize, Error> {
+        let changed =
+            self.wait(async { self.client.execute_typed(sql, &typed(values)).await.map_err(Error::from) })?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Shows rows to `visit` until it has seen enough and returns `false`.
+    fn each(
+        &self,
+        sql: &str,
+        values: &[Value],
+        visit: &mut dyn FnMut(&Row<'_>) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         self.wait(async {
-            let typed = values.iter().map(|value| (value as _, value.kind())).collect::<Vec<_>>();
-            self.client.query_typed(sql, &typed).await
+            let typed = values.iter().map(|value| (value, value.kind()));
+            let mut rows = pin!(self.client.query_typed_raw(sql, typed).await?);
+            while let Some(row) = rows.try_next().await? {
+                if !visit(&Row(&row))? {
+                    break;
+                }
+            }
+            Ok(())
         })
     }
 
-    fn rows(&self, sql: &'static str, params: impl Params) -> Result<Vec<Raw>, Error> {
-        let values = params.values();
-        self.wait(async {
-            let typed = values.iter().map(|value| (value as _, value.kind())).collect::<Vec<_>>();
-            self.client.query_typed(sql, &typed).await
-        })
-    }
-
-    fn wait<T, E: Into<Error>>(&self, run: impl Future<Output = Result<T, E>>) -> Result<T, Error> {
+    fn wait<T>(&self, run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let waited = self.runtime.block_on(async { tokio::time::timeout(STATEMENT_TIMEOUT, run).await });
-        waited.map_err(|_| Error::lost("it did not answer for a minute"))?.map_err(Into::into)
+        waited.map_err(|_| Error::lost("it did not answer for a minute"))?
     }
+}
+
+/// The values with their types, as the client takes them.
+fn typed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
+    values.iter().map(|value| (value as &(dyn ToSql + Sync), value.kind())).collect()
 }

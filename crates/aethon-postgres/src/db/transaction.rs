@@ -4,6 +4,7 @@
 //! All that writes takes one lock first, so that numbers are given in the order of commits, as the contract asks, and no two
 //! writers ever see half of each other. Readers see one moment and wait for no one.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -59,11 +60,57 @@ const END_WAIT: Duration = Duration::from_secs(60);
 /// Leaves a token behind, which is there when the transaction is.
 const SIGN: &str = "INSERT INTO commits (token) VALUES ($1)";
 
+/// The work of a transaction. Behind a pointer, because what runs it would else be compiled once for each of over a hundred
+/// callers, which is megabytes.
+type Work = Box<dyn FnMut(&Sql<'_>) -> Result<(), Error> + Send>;
+
+/// What work leaves behind; the last run counts.
+struct Left<T>(Arc<Mutex<Option<T>>>);
+
+impl<T: Send + 'static> Left<T> {
+    /// Makes work that leaves behind what `work` returns.
+    fn by(mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static) -> (Work, Self) {
+        let place = Arc::new(Mutex::new(None));
+        let left = Self(place.clone());
+        let work = move |sql: &Sql<'_>| {
+            let made = work(sql)?;
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+            Ok(())
+        };
+        (Box::new(work), left)
+    }
+
+    fn take(self) -> Result<T, Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(unexpected)
+    }
+}
+
+fn unexpected() -> Error {
+    aethon_core::error::Error::internal("the storage failed unexpectedly").into()
+}
+
 /// Reads.
 pub(crate) async fn read<T: Send + 'static>(
     pool: &Pool,
-    mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
+    work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
+    let (work, left) = Left::by(work);
+    run_reading(pool, work).await?;
+    left.take()
+}
+
+/// Writes. What `work` returns is committed before this returns.
+pub(crate) async fn write<T: Send + 'static>(
+    pool: &Pool,
+    durability: Durability,
+    work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let (work, left) = Left::by(work);
+    run_writing(pool, durability, work).await?;
+    left.take()
+}
+
+async fn run_reading(pool: &Pool, mut work: Work) -> Result<(), Error> {
     let until = Instant::now() + CONNECT_TIMEOUT;
     loop {
         let connection = pool.take_patiently(until).await?;
@@ -101,12 +148,7 @@ pub(crate) async fn end_reading(connection: &Connection) -> Result<(), Error> {
     in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await
 }
 
-/// Writes. What `work` returns is committed before this returns.
-pub(crate) async fn write<T: Send + 'static>(
-    pool: &Pool,
-    durability: Durability,
-    mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
+async fn run_writing(pool: &Pool, durability: Durability, mut work: Work) -> Result<(), Error> {
     let _turn = pool.turn_to_write().await?;
     let until = Instant::now() + CONNECT_TIMEOUT;
     loop {
@@ -156,48 +198,38 @@ async fn in_time<T>(
 }
 
 /// Runs the work on a thread that may wait.
-async fn run<T: Send + 'static, W>(
-    connection: Connection,
-    mut work: W,
-) -> Result<(Connection, W, Result<T, Error>), Error>
-where
-    W: FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
-{
+async fn run(connection: Connection, mut work: Work) -> Result<(Connection, Work, Result<(), Error>), Error> {
     let runtime = Handle::current();
     let done = spawn_blocking(move || {
         let result = work(&Sql::new(&connection.client, runtime));
         (connection, work, result)
     });
     // The connection is gone with a panic, and its transaction with it.
-    done.await.map_err(|_| aethon_core::error::Error::internal("the storage failed unexpectedly").into())
+    done.await.map_err(|_| unexpected())
 }
 
 /// Commits what succeeded, and rolls back what did not.
-async fn end<T>(
+async fn end(
     pool: &Pool,
     connection: Connection,
     token: &str,
-    result: Result<T, Error>,
-) -> Result<T, Error> {
-    let done = match result {
-        Ok(done) => done,
-        Err(error) => {
-            // One that is lost is not used again.
-            if !error.is_lost() && in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await.is_ok()
-            {
-                pool.give(connection);
-            }
-            return Err(error);
+    result: Result<(), Error>,
+) -> Result<(), Error> {
+    if let Err(error) = result {
+        // One that is lost is not used again.
+        if !error.is_lost() && in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await.is_ok() {
+            pool.give(connection);
         }
-    };
+        return Err(error);
+    }
     match in_time(END_WAIT, connection.client.batch_execute(COMMIT)).await {
         Ok(()) => {
             pool.give(connection);
-            Ok(done)
+            Ok(())
         }
         Err(error) if error.is_lost() => {
             drop(connection);
-            if was_committed(pool, token).await? { Ok(done) } else { Err(error) }
+            if was_committed(pool, token).await? { Ok(()) } else { Err(error) }
         }
         Err(error) => Err(error),
     }
