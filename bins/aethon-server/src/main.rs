@@ -21,6 +21,7 @@ use clap::{CommandFactory, Parser};
 use supervise::SignalWatch;
 
 /// This allocator returns memory to the system after thousands of connections have come and gone; the default one keeps it.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
