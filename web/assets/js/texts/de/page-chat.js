@@ -1,5 +1,6 @@
 // All German words of the chat, by the names of their catalogues.
 
+import { artefactWords } from "./artefacts.js";
 import { conflictWords } from "./conflict.js";
 import { dictationWords } from "./dictation.js";
 import { draftWords } from "./drafts.js";
@@ -22,6 +23,7 @@ import { asking } from "./asking.js";
 import { texts } from "./texts.js";
 
 export const words = {
+  artefacts: artefactWords,
   conflict: conflictWords,
   dictation: dictationWords,
   drafts: draftWords,
