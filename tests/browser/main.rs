@@ -70,4 +70,5 @@ mod temporary;
 mod transcript_blocks;
 mod unsaved_text;
 mod used_server;
+mod voice;
 mod withdrawn_messages;

@@ -19,6 +19,7 @@ import { selectionWords } from "./several.js";
 import { slashWords, promptWords, instructionWords } from "./slash.js";
 import { temporaryWords } from "./temporary.js";
 import { versionWords } from "./versions.js";
+import { voiceWords } from "./voice.js";
 import { asking } from "./asking.js";
 import { texts } from "./texts.js";
 
@@ -45,6 +46,7 @@ export const words = {
   "slash.instructionWords": instructionWords,
   temporary: temporaryWords,
   versions: versionWords,
+  voice: voiceWords,
   asking,
   texts,
 };
