@@ -31,14 +31,15 @@ fn has_loaded(page: &Page) -> bool {
 
 /// Opens the preview of the last block of code.
 fn preview(page: &Page) {
-    page.browser.run("all('.artefact-button').at(-1).click()", &[]);
+    page.browser.click("(//button[contains(@class,'artefact-button')])[last()]");
     page.until("the frame is there", "one('.artefact iframe')");
 }
 
-/// Presses where an element is, as a person does; also in the frame.
+/// Presses where an element is, near its top, as a person does; also in the frame.
 fn press(page: &Page, selector: &str) {
     let place = page.browser.run(
-        "const {left, top, width, height} = one(arguments[0]).getBoundingClientRect(); return [left + width / 2, top + height / 2]",
+        "const {left, top, width, height} = one(arguments[0]).getBoundingClientRect();
+        return [left + width / 2, top + Math.min(height / 2, 60)]",
         &[json!(selector)],
     );
     for kind in ["mousePressed", "mouseReleased"] {
