@@ -36,6 +36,7 @@ export function fileName(kind, code) {
 export class Preview {
   #parts;
   #code = "";
+  /** Whether it was opened just now. */ #isNew = false;
   /** @type {Kind} */ #kind = "html";
   /** @type {HTMLIFrameElement | null} */ #frame = null;
   #box;
@@ -100,9 +101,13 @@ export class Preview {
     this.#measure();
     const chosen = /** @type {HTMLElement} */ (this.#choice.lastElementChild);
     chosen.focus({ preventScroll: true });
-    // A conversation follows its end, which may have moved the switch out of sight.
-    const show = () => chosen.closest("figcaption")?.scrollIntoView({ block: "nearest" });
-    requestAnimationFrame(() => requestAnimationFrame(show));
+    this.#isNew = true;
+  }
+
+  /** A conversation follows its end, which may have moved the switch out of sight. */
+  #reveal() {
+    if (this.#isNew) this.#choice.closest("figcaption")?.scrollIntoView({ block: "nearest" });
+    this.#isNew = false;
   }
 
   /** Shows what the code has become, if the preview is open. @param {Kind} kind @param {string} code */
@@ -136,9 +141,12 @@ export class Preview {
       // The page within is another window, so nothing that it sends here is heard.
       if (event.source !== frame.contentWindow) return;
       const signal = event.data?.signal;
-      if (signal === "ready") frame.contentWindow?.postMessage({ html: pageOf(kind, code), title: words.frame }, "*");
-      else if (signal === "blocked") this.#note.textContent = words.blocked;
-      else if (signal === "escape") this.#leave();
+      if (signal === "ready") {
+        frame.contentWindow?.postMessage({ html: pageOf(kind, code), title: words.frame }, "*");
+        this.#reveal();
+      }
+      if (signal === "blocked") this.#note.textContent = words.blocked;
+      if (signal === "escape") this.#leave();
     };
     this.#frame = frame;
     addEventListener("message", hear);
