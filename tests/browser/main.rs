@@ -66,6 +66,7 @@ mod spoken_names;
 mod tables;
 mod temporary;
 mod transcript_blocks;
+mod unreadable_files;
 mod unsaved_text;
 mod used_server;
 mod withdrawn_messages;
