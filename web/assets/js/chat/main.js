@@ -374,6 +374,7 @@ class ChatPage {
     this.#isDenied = true;
     this.#session?.close();
     this.#session = null;
+    this.#composer.hush();
     this.#banner.hide();
     this.#main.classList.remove("is-stale");
     this.#dock.hidden = true;
@@ -522,7 +523,7 @@ class ChatPage {
     if (turns.length > 0) this.#transcript.show(turns, session.conversation.hasOlder);
     else if (this.#problem) this.#transcript.showInstead(loadFailed(this.#problem, () => void session.synchronise()));
     else if (session.isLoaded) this.#showWelcome();
-    this.#composer.setBusy(session.conversation.unfinished().length > 0);
+    this.#composer.follow(turns, session.conversation.unfinished().length > 0);
     this.#drawNotice(turns);
     this.#drawTitle();
     this.#announce();
