@@ -13,6 +13,7 @@
 
 mod accessibility;
 mod approvals;
+mod artefacts;
 mod base_path;
 mod bin;
 mod channel_setup;
@@ -63,10 +64,13 @@ mod several;
 mod sign_in;
 mod signed_out;
 mod slash_menu;
+mod slow_model;
 mod spoken_names;
 mod tables;
 mod temporary;
 mod transcript_blocks;
+mod unreadable_files;
 mod unsaved_text;
 mod used_server;
+mod voice;
 mod withdrawn_messages;

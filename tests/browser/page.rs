@@ -39,8 +39,13 @@ impl Page {
 
     /// A browser beside this server, with nothing opened yet.
     pub(crate) fn beside(server: Server) -> Option<Self> {
+        Some(Self::with(Browser::start()?, server))
+    }
+
+    /// This browser beside this server, with nothing opened yet.
+    pub(crate) fn with(browser: Browser, server: Server) -> Self {
         let origin = format!("http://{}", server.address);
-        Some(Self { browser: Browser::start()?, server: Some(server), origin })
+        Self { browser, server: Some(server), origin }
     }
 
     /// Another browser on the same server, with nothing opened yet.

@@ -271,7 +271,7 @@ fn a_long_answer_has_an_outline_that_leads_to_its_headings() {
 }
 
 /// A voice for a browser that has none.
-const VOICE: &str = "window.spoken = []; window.VOICES = [{}];
+pub(crate) const VOICE: &str = "window.spoken = []; window.VOICES = [{}];
     const voice = {
         getVoices: () => window.VOICES,
         speak: (utterance) => { window.spoken.push([utterance.lang, utterance.text]); window.current = utterance; },

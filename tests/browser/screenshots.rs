@@ -267,3 +267,36 @@ fn screenshots_of_every_used_panel() {
         }
     }
 }
+
+#[test]
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_previews() {
+    let folder = folder();
+    for look in LOOKS {
+        let Some(page) = Page::open(&[]) else { return };
+        look.put_on(&page);
+        page.browser.reload();
+        page.until("the page is there", "shown(one('.welcome'))");
+        page.ask(&say_lines(&[
+            "Here is a timer:",
+            "",
+            "```html",
+            "<!doctype html><title>Timer</title>",
+            "<style>body { font: 20px system-ui; display: grid; place-items: center; height: 90vh; margin: 0 }",
+            "@media (prefers-color-scheme: dark) { body { background: #1d2430; color: #dde } }</style>",
+            "<main><h1>25:00</h1><button>Start</button></main>",
+            "<script src=\"https://cdn.example/library.js\"></script>",
+            "```",
+            "",
+            "Press **Start**.",
+        ]));
+        page.until("it is offered", "shown(one('.artefact-button'))");
+        look.shoot(&page, &folder, "17-preview-offered");
+        page.browser.run("one('.artefact-button').click()", &[]);
+        page.until("it is shown", "one('.artefact-note')?.innerText");
+        look.shoot(&page, &folder, "18-preview");
+        page.browser.run("one('[aria-label=\"Full screen\"]').click()", &[]);
+        page.until("it is large", "one('.code:popover-open')");
+        look.shoot(&page, &folder, "19-preview-full-screen");
+    }
+}

@@ -101,24 +101,36 @@ impl fmt::Display for Failure {
 impl Browser {
     /// Starts a browser, or reports loudly why that is impossible.
     pub fn start() -> Option<Self> {
+        let (chromium, driver) = Self::programs()?;
+        Some(Self::start_with(&chromium, &driver, &[]))
+    }
+
+    fn programs() -> Option<(PathBuf, PathBuf)> {
         let found = CHROMIUM.iter().find_map(|name| program(name)).zip(program("chromedriver"));
-        let Some((chromium, driver)) = found else {
+        if found.is_none() {
             let is_asked_for = std::env::var_os("CI").is_some_and(|value| value == "true");
             assert!(!is_asked_for, "the browser tests need chromium and chromedriver on the PATH");
             eprintln!(
                 "\n*** SKIPPED: chromium or chromedriver is not on the PATH, so the pages were NOT tested ***\n"
             );
-            return None;
-        };
-        Some(Self::start_with(&chromium, &driver))
+        }
+        found
     }
 
-    fn start_with(chromium: &Path, driver: &Path) -> Self {
+    /// Starts a browser whose microphone hears this WAV file again and again.
+    pub fn start_hearing(sound: &Path) -> Option<Self> {
+        let (chromium, driver) = Self::programs()?;
+        let argument = format!("--use-file-for-fake-audio-capture={}", sound.display());
+        Some(Self::start_with(&chromium, &driver, &[&argument]))
+    }
+
+    fn start_with(chromium: &Path, driver: &Path, more: &[&str]) -> Self {
         let profile = tempfile::tempdir().expect("a folder for the profile");
         let driver = Driver::start(driver, profile.path());
         let mut wire = Wire::open(driver.address);
         let data = format!("--user-data-dir={}", profile.path().join("chromium").display());
-        let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([data.as_str()]).collect();
+        let arguments: Vec<&str> =
+            ARGUMENTS.into_iter().chain([data.as_str()]).chain(more.iter().copied()).collect();
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "unhandledPromptBehavior": "ignore",

@@ -13,7 +13,7 @@ const js = join(web, "assets/js");
 const languages = readdirSync(join(js, "texts"), { withFileTypes: true }).filter((it) => it.isDirectory()).map((it) => it.name);
 /** What each page begins with. */
 const entries = {
-  chat: ["chat/main.js"],
+  chat: ["chat/main.js", "chat/voice.js"],
   dashboard: ["dashboard/main.js", "dashboard/palette.js", ...panels()],
   docs: ["docs/main.js"],
   "sign-in": ["sign-in/main.js"],

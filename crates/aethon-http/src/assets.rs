@@ -21,7 +21,10 @@ const WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allow
 const FRAME: [&str; 2] = ["frame/", "vendor/mermaid/"];
 
 /// The page in that frame.
-const FRAME_PAGE: &str = "frame/diagram.html";
+const DIAGRAM_PAGE: &str = "frame/diagram.html";
+
+/// The page around what a model wrote as a page. It loads no other file.
+const ARTEFACT_PAGE: &str = "frame/artefact.html";
 
 /// How long clients may cache a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +47,12 @@ pub(crate) fn serve(_: (), request: &Request) -> HandlerResult {
     if FRAME.iter().any(|folder| found.asset.name.starts_with(folder)) {
         response::open_to_frame(&mut answer);
     }
-    if found.asset.name == FRAME_PAGE {
-        response::seal_frame(&mut answer);
-    }
-    if found.asset.name == WORKER {
+    match found.asset.name {
+        DIAGRAM_PAGE => response::seal_diagram(&mut answer),
+        ARTEFACT_PAGE => response::seal_artefact(&mut answer),
         // Its address lies deeper than the pages that it serves.
-        answer.headers_mut().insert(WORKER_ALLOWED, HeaderValue::from_static("/"));
+        WORKER => drop(answer.headers_mut().insert(WORKER_ALLOWED, HeaderValue::from_static("/"))),
+        _ => {}
     }
     Ok(answer)
 }

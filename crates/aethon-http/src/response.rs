@@ -28,10 +28,19 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; manifest-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
      form-action 'self'",
 );
-const FRAME_POLICY: HeaderValue = HeaderValue::from_static(
+const DIAGRAM_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; sandbox allow-scripts; \
      frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
 );
+/// Code in the page runs, `eval` included, which gives it nothing that its scripts lack. Nothing is loaded from anywhere. What it
+/// embeds inherits this, and the frames in it lead nowhere.
+const ARTEFACT_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; \
+     font-src data: blob:; sandbox allow-scripts; frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
+);
+/// What the policy does not cover, WebRTC and connections opened in advance, in browsers that know this header.
+const CONNECTION_ALLOWLIST: HeaderName = HeaderName::from_static("connection-allowlist");
+const NO_CONNECTIONS: HeaderValue = HeaderValue::from_static("()");
 const CROSS_ORIGIN: HeaderValue = HeaderValue::from_static("cross-origin");
 const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
@@ -86,8 +95,14 @@ pub(crate) fn open_to_frame(answer: &mut Response) {
 }
 
 /// Seals the page in that frame: it may load and run nothing but its own files, wherever it is opened.
-pub(crate) fn seal_frame(answer: &mut Response) {
-    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, FRAME_POLICY);
+pub(crate) fn seal_diagram(answer: &mut Response) {
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, DIAGRAM_POLICY);
+}
+
+/// Seals the page around an artefact: it runs what it is given and loads nothing, wherever it is opened.
+pub(crate) fn seal_artefact(answer: &mut Response) {
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, ARTEFACT_POLICY);
+    answer.headers_mut().insert(CONNECTION_ALLOWLIST, NO_CONNECTIONS);
 }
 
 /// Adds the headers that every response carries. Unless a handler allowed caching, it is forbidden.

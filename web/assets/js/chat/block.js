@@ -6,6 +6,7 @@ import { make } from "../shared/dom.js";
 import { setRenderedHtml } from "../shared/html.js";
 import { texts } from "../texts.js";
 import { dressAlerts } from "./alerts.js";
+import { offerPreview } from "./artefact.js";
 import { diagramButton } from "./diagram.js";
 import { dressFootnotes } from "./footnotes.js";
 import { highlight, languageName } from "./highlight.js";
@@ -41,7 +42,7 @@ export function showBlock(block, html, isFinal) {
     });
   }
   const wasColoured = before?.html === html && before.isFinal;
-  if (isFinal && !wasColoured) colour(block);
+  if (isFinal && !wasColoured) finish(block);
   shown.set(block, { html, isFinal });
 }
 
@@ -113,10 +114,12 @@ function dress(block) {
 /** @param {HTMLPreElement} pre */
 function dressCode(pre) {
   const code = pre.querySelector("code");
-  const name = languageName(languageOf(code)) || texts.code.plain;
+  const language = languageOf(code);
+  // What has a preview is called by its own name, and not by that of the grammar which colours it.
+  const name = (/^(html|svg|xhtml)$/i.test(language) ? language : languageName(language)) || texts.code.plain;
   const figure = make(
     "figure",
-    { class: "code" },
+    { class: "code", data: { language } },
     make(
       "figcaption",
       {},
@@ -139,8 +142,9 @@ function languageOf(code) {
   return name?.slice("language-".length) ?? "";
 }
 
-/** @param {HTMLElement} block */
-function colour(block) {
+/** Does what is done with code that does not grow any more. @param {HTMLElement} block */
+function finish(block) {
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll(".code"))) offerPreview(figure);
   for (const code of /** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll(".code code"))) {
     void highlight(code, languageOf(code));
   }

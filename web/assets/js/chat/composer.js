@@ -15,9 +15,10 @@ import { ModelChoice } from "./model-choice.js";
 import { pastedTable } from "./pasted-table.js";
 import { fits } from "./size.js";
 import { SlashMenu } from "./slash-menu.js";
+import { VoiceButton } from "./voice-button.js";
 
 /** @import { Choice } from "./choices.js" */
-/** @import { Attachment } from "./types.js" */
+/** @import { Attachment, Turn } from "./types.js" */
 /** @import { Command } from "./slash-menu.js" */
 
 /**
@@ -60,6 +61,14 @@ export class Composer {
     (text) => this.#insert(text),
     (why) => this.#tray.complain(why),
   );
+  #voice = new VoiceButton({
+    send: (text) => this.#actions.send(text, []),
+    place: (panel) => {
+      this.#dictation.cancel();
+      this.element.prepend(panel);
+    },
+    failed: (why) => this.#tray.complain(why),
+  });
   #slash = new SlashMenu(this.#text, {
     commands: () => this.#actions.commands(),
     write: (text, from, to) => this.#replace(text, from, to),
@@ -84,6 +93,7 @@ export class Composer {
         attach,
         this.#chooser,
         this.#dictation.element,
+        this.#voice.element,
         this.#model.element,
         this.#effort.element,
         make("span", { class: "composer-gap" }),
@@ -120,6 +130,7 @@ export class Composer {
   /** @param {boolean} isOffered whether the server hears what is said */
   offerDictation(isOffered) {
     this.#dictation.offer(isOffered);
+    this.#voice.offer(isOffered);
   }
 
   /** Puts words where the cursor is, apart from those beside them. @param {string} text */
@@ -156,7 +167,7 @@ export class Composer {
   /** @param {string} name */
   switchTo(name) {
     this.#slash.close();
-    this.#dictation.cancel();
+    this.hush();
     this.#session = name;
     this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();
@@ -178,8 +189,20 @@ export class Composer {
     this.#text.setSelectionRange(text.length, text.length);
   }
 
+  /** Ends whatever listens. */
+  hush() {
+    this.#dictation.cancel();
+    this.#voice.end();
+  }
+
+  /** Follows the conversation, whenever it is drawn. @param {Turn[]} turns @param {boolean} isBusy */
+  follow(turns, isBusy) {
+    this.#setBusy(isBusy);
+    this.#voice.follow(turns);
+  }
+
   /** @param {boolean} isBusy */
-  setBusy(isBusy) {
+  #setBusy(isBusy) {
     if (isBusy === this.#isBusy) return;
     this.#isBusy = isBusy;
     const hadFocus = document.activeElement === this.#stop;

@@ -4,17 +4,13 @@
 import { request } from "../shared/api.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { transcribePath } from "../shared/transcribe-path.js";
 import { dictationWords as words } from "../texts/dictation.js";
-
-/** @import { Path } from "../shared/api.js" */
-/** @import { Heard } from "../wire/api.js" */
 
 /** The services take files of 20 MB, which is hours of speech; a microphone that was forgotten is switched off before. */
 const maxMs = 10 * 60 * 1000;
 
 const patienceMs = 120000;
-
-/** @type {Path<Heard>} */ const transcribePath = "/api/transcribe";
 
 export class Dictation {
   element = make("button", { type: "button", class: "icon-button dictate", hidden: true });

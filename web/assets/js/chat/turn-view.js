@@ -80,7 +80,7 @@ export class TurnView {
   /** Whether a person or an answer is at work in it, so that it must stay on the page. */
   get isInUse() {
     if (this.#turn.state !== "done" || this.#isEditing || this.#voice.isOn) return true;
-    if (this.element.contains(document.activeElement) || this.element.querySelector(".fold[open]")) return true;
+    if (this.element.contains(document.activeElement) || this.element.querySelector(".fold[open], .artefact")) return true;
     const selection = getSelection();
     return Boolean(selection && !selection.isCollapsed && selection.containsNode(this.element, true));
   }

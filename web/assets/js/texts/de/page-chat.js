@@ -1,5 +1,6 @@
 // All German words of the chat, by the names of their catalogues.
 
+import { artefactWords } from "./artefacts.js";
 import { conflictWords } from "./conflict.js";
 import { dictationWords } from "./dictation.js";
 import { draftWords } from "./drafts.js";
@@ -18,10 +19,12 @@ import { selectionWords } from "./several.js";
 import { slashWords, promptWords, instructionWords } from "./slash.js";
 import { temporaryWords } from "./temporary.js";
 import { versionWords } from "./versions.js";
+import { voiceWords } from "./voice.js";
 import { asking } from "./asking.js";
 import { texts } from "./texts.js";
 
 export const words = {
+  artefacts: artefactWords,
   conflict: conflictWords,
   dictation: dictationWords,
   drafts: draftWords,
@@ -43,6 +46,7 @@ export const words = {
   "slash.instructionWords": instructionWords,
   temporary: temporaryWords,
   versions: versionWords,
+  voice: voiceWords,
   asking,
   texts,
 };

@@ -1,5 +1,6 @@
 // All German words of the dashboard, by the names of their catalogues.
 
+import { artefactWords } from "./artefacts.js";
 import { agents } from "./agents.js";
 import { approvals } from "./approvals.js";
 import { channelWords } from "./channels.js";
@@ -34,6 +35,7 @@ import { besideWords } from "./sop-editor.js";
 import { texts } from "./texts.js";
 
 export const words = {
+  artefacts: artefactWords,
   agents,
   approvals,
   channels: channelWords,

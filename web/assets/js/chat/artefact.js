@@ -1,0 +1,76 @@
+// Artefacts: a code block that is a page or a picture gets the button **Preview**. What shows it is loaded when it is pressed;
+// until then nothing of the code runs.
+
+import { iconButton } from "../shared/controls.js";
+import { make } from "../shared/dom.js";
+import { toast } from "../shared/toast.js";
+import { artefactWords as words } from "../texts/artefacts.js";
+
+/** @import { Kind, Preview } from "../artefact/preview.js" */
+
+const script = new URL("../artefact/preview.js", import.meta.url).href;
+/** A browser remembers an address that could not be loaded. */
+let failures = 0;
+
+/** What a block offers. @typedef {{button: HTMLElement, preview: Preview | null}} Offer */
+/** @type {WeakMap<HTMLElement, Offer>} */
+const offers = new WeakMap();
+
+const picture = /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!doctype\s+svg[^>]*>\s*)?(<!--[^]*?-->\s*)*<svg[\s>]/i;
+
+/**
+ * What a code block shows, if it shows anything.
+ * @param {string} label its language, as it was written
+ * @param {string} text
+ * @returns {Kind | ""}
+ */
+export function artefactKind(label, text) {
+  const language = label.toLowerCase();
+  if (!["html", "htm", "xhtml", "svg", "xml"].includes(language) || !text.trim()) return "";
+  if (picture.test(text)) return "svg";
+  return language === "svg" || language === "xml" ? "" : "html";
+}
+
+/**
+ * Offers the preview of a code block that is complete. One that is open already shows what the block has become.
+ * @param {HTMLElement} figure
+ */
+export function offerPreview(figure) {
+  const pre = figure.querySelector("pre");
+  const text = pre?.textContent ?? "";
+  const kind = artefactKind(figure.dataset.language ?? "", text);
+  const offer = offers.get(figure);
+  if (offer) {
+    if (kind) return offer.preview?.show(kind, text);
+    offer.preview?.close();
+    offer.button.remove();
+    offers.delete(figure);
+  } else if (kind && pre) {
+    const button = make(
+      "button",
+      { type: "button", class: "button button-small button-quiet artefact-button", title: words.hint },
+      words.preview,
+    );
+    button.addEventListener("click", () => void open(figure, pre));
+    offers.set(figure, { button, preview: null });
+    figure.querySelector("figcaption > span")?.after(button);
+  }
+}
+
+/** @param {HTMLElement} figure @param {HTMLElement} pre */
+async function open(figure, pre) {
+  const offer = offers.get(figure);
+  if (!offer) return;
+  try {
+    /** @type {typeof import("../artefact/preview.js")} */
+    const { Preview } = await import(failures ? `${script}?again=${failures}` : script);
+    const text = pre.textContent ?? "";
+    const kind = artefactKind(figure.dataset.language ?? "", text);
+    if (!kind || !figure.isConnected || offers.get(figure) !== offer) return;
+    offer.preview ??= new Preview({ figure, pre, button: offer.button, words, make, iconButton });
+    offer.preview.open(kind, text);
+  } catch {
+    failures += 1;
+    toast(words.failed);
+  }
+}
