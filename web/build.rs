@@ -9,7 +9,7 @@
 //! the name of any folder.
 //!
 //! The handbook and the reference (`docs/handbook/*.md`, `docs/*.md`) are packed too, compressed only: they are rendered when
-//! somebody reads them.
+//! somebody reads them. The pictures of the handbook (`docs/handbook/pictures`) are assets like others.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -30,12 +30,9 @@ struct Source {
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=assets");
     println!("cargo::rerun-if-changed=pages");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "cargo passes a build script its folder in the environment"
-    )]
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    // Not `env!`: a build script that was compiled in another checkout would pack the pages of that one.
+    let root = folder("CARGO_MANIFEST_DIR");
+    let out = folder("OUT_DIR");
 
     let written = read_tree(&root.join("assets"))?;
     let mut pages = read_tree(&root.join("pages"))?;
@@ -47,6 +44,7 @@ fn main() -> io::Result<()> {
     let Joined { made, held, .. } = joined;
     let mut assets: Vec<Source> = written.into_iter().filter(|source| !held.contains(&source.name)).collect();
     assets.extend(made);
+    assets.extend(pictures(&root.join("../docs/handbook/pictures"))?);
     assets.sort_by(|one, other| one.name.cmp(&other.name));
     let tree = tree_hash(&assets);
     for page in &mut pages {
@@ -63,7 +61,25 @@ fn main() -> io::Result<()> {
     packer.table("ASSETS", &assets, &mut table)?;
     packer.table("PAGES", &pages, &mut table)?;
     packer.manual(&manual(&root.join("../docs"))?, &mut table)?;
-    fs::write(out.join("table.rs"), table)
+    // Not into the old file: a copied target folder may share it by a hard link with that of another checkout.
+    let fresh = out.join("table.new");
+    fs::write(&fresh, table)?;
+    fs::rename(fresh, out.join("table.rs"))
+}
+
+/// A folder that cargo passes.
+#[expect(clippy::disallowed_methods, reason = "cargo passes a build script its folders in the environment")]
+fn folder(variable: &str) -> PathBuf {
+    PathBuf::from(std::env::var_os(variable).unwrap_or_default())
+}
+
+/// Reads the pictures of the handbook, under the names that its pages have for them.
+fn pictures(folder: &Path) -> io::Result<Vec<Source>> {
+    let mut pictures = read_tree(folder)?;
+    for picture in &mut pictures {
+        picture.name.insert_str(0, "handbook/pictures/");
+    }
+    Ok(pictures)
 }
 
 /// Reads the documents that a running server shows.

@@ -94,7 +94,7 @@ fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
 /// What a finger cannot hit well: controls that are less than 44 px high. Links within a text stand in its lines, and those that
 /// cover their row or card (`::after`) are as large as it.
 const SMALL: &str = "return all('button, a[href], select, input:not([type=file], [type=checkbox]), textarea, summary')
-    .filter((e) => shown(e) && !e.matches('p a, li a, .prose a, .skip-link, .row-link, .fact-card a, .switch button'))
+    .filter((e) => shown(e) && !e.matches('p a, li a:not(.company-doors a), .prose a, .skip-link, .row-link, .fact-card a, .switch button'))
     .map((e) => [e, e.getBoundingClientRect()])
     .filter(([, {width, right, height}]) => width > 1 && right > 0 && height < 43.5)
     .map(([e, {width, height}]) => `${e.outerHTML.slice(0, 120)} ${width} x ${height}`)";

@@ -136,6 +136,19 @@ fn office_shows_waiting_agents_until_approvals_settle() {
 }
 
 #[test]
+fn a_decision_that_was_carried_out_is_not_marked_as_a_refusal() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("!say one");
+    assert!(page.server().post("/api/sessions/webchat:default/reset", &json!({})).status < 300);
+    page.go("/dashboard#/approvals");
+    page.until("it is among the decisions", "one('.panel-approvals tbody tr[data-key]')");
+    let badge = "one('.panel-approvals tbody tr[data-key] .badge')";
+    assert_eq!(page.browser.text(&format!("{badge}.innerText.trim()")), "Done");
+    assert_eq!(page.browser.text(&format!("{badge}.dataset.tone")), "good");
+    page.assert_clean();
+}
+
+#[test]
 fn monitor_shows_past_and_new_events() {
     let Some(page) = Page::beside(aethon_tests::Server::start(&[])) else { return };
     let mut other = page.server().chat("before");

@@ -42,6 +42,8 @@ fn recording_is_inspected_continued_and_deleted() {
     page.until("every sum is right", "/Sound/.test(one('.rec-outcome').innerText)");
     let before = server.get("/api/sessions").json()["count"].as_u64();
     browser.click("//button[normalize-space()='Resume from here']");
+    page.until("it asks", "one('dialog[open] .button-primary')?.innerText === 'Resume from here'");
+    assert!(browser.is("!one('dialog .button-danger')"), "what destroys nothing is not red");
     browser.click("//dialog//button[normalize-space()='Resume from here']");
     page.until("a new conversation holds it", "/new conversation/.test(one('.rec-outcome').innerText)");
     assert_eq!(server.get("/api/sessions").json()["count"].as_u64(), before.map(|count| count + 1));

@@ -168,7 +168,7 @@ fn answer_is_read_while_it_arrives() {
     model.end();
     page.until("the rest is read", "spoken.length === 2");
     assert_eq!(browser.text("spoken[1][1]"), "Another is on its way.");
-    browser.click_words("End voice conversation");
+    browser.click(".voice [aria-label='End voice conversation']");
     spoken.assert_ended();
     page.assert_clean();
 }

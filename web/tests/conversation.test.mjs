@@ -305,3 +305,28 @@ test("a turn knows its versions, also when another branch takes the place of the
   assert.deepEqual([conversation.turns().length, turn.id, neighbour(turn, -1), neighbour(turn, 1)], [1, "a", undefined, "b"]);
   assert.equal(neighbour({ id: "z", versions: [] }, 1), undefined);
 });
+
+test("an answer that was asked for again knows its versions before the server is asked for them", () => {
+  const conversation = new Conversation();
+  const versions = [{ turn: "b", turns: ["a", "b"] }];
+  conversation.apply({ messages: [user("1", "b", "hi"), reply("11", "b", "b")], versions }, turnSequence());
+  // The answer's first frame may come before the acknowledgement or after it.
+  conversation.replaceFrom("m1", "b", "retry");
+  conversation.acknowledge({ id: "m1", turn: "c" });
+  assert.deepEqual(conversation.turn("c").versions, ["a", "b", "c"]);
+  conversation.replaceFrom("m2", "c", "edit", "better");
+  conversation.frame({ turn: "d", type: "delta", seq: 1, text: "yes" });
+  assert.deepEqual(conversation.turn("d").versions, ["a", "b", "c", "d"]);
+  assert.equal(neighbour(conversation.turn("d"), -1), "c");
+});
+
+test("the first retry makes two versions of one", () => {
+  const conversation = new Conversation();
+  conversation.apply({ messages: [user("1", "a", "hi"), reply("11", "a", "a")] }, turnSequence());
+  conversation.replaceFrom("m1", "a", "retry");
+  conversation.acknowledge({ id: "m1", turn: "b" });
+  assert.deepEqual(conversation.turn("b").versions, ["a", "b"]);
+  conversation.replaceFrom("m2", "b", "retry");
+  conversation.refuse("m2", "no");
+  assert.deepEqual(conversation.turn("b").versions, ["a", "b"], "a refused one is no version");
+});

@@ -7,6 +7,8 @@ import { runInNewContext } from "node:vm";
 import { approvalsPath } from "../assets/js/dashboard/approvals-path.js";
 import { budgetPath } from "../assets/js/dashboard/facts.js";
 import { statusPath } from "../assets/js/shared/status-path.js";
+import { panels } from "../assets/js/dashboard/panels.js";
+import { paths as configPaths } from "../assets/js/dashboard/panels/config/index.js";
 import { paths } from "../assets/js/dashboard/panels/overview/index.js";
 import { request } from "../assets/js/shared/api.js";
 import { counted } from "../assets/js/shared/count.js";
@@ -25,11 +27,43 @@ function early(hash) {
   return world.aethonEarlyAnswers;
 }
 
-test("the first requests of the frame and the overview, and no others, are sent ahead of the modules", () => {
+/** The files that it asks for at an address. @param {string} hash */
+function filesAhead(hash) {
+  const head = [];
+  const world = {
+    location: { hash },
+    AbortSignal,
+    URL,
+    fetch: async (path) => Response.json({ path }),
+    setTimeout: () => 0,
+    document: {
+      currentScript: { src: "http://here/aethon/dashboard/static/TREE/js/early/dashboard.js" },
+      createElement: () => ({}),
+      head: { append: (link) => head.push(link.href) },
+    },
+  };
+  runInNewContext(script, Object.assign(world, { globalThis: world }));
+  return head;
+}
+
+test("the script and the styles of the panel in the address are loaded ahead of the page's script, and of no other", () => {
+  const below = "/aethon/dashboard/static/TREE";
+  for (const { id, hasStyles } of panels)
+    assert.deepEqual(
+      filesAhead(`#/${id}/a?q=b`),
+      [`${below}/js/dashboard/panels/${id}/index.js`, ...(hasStyles ? [`${below}/css/panels/${id}.css`] : [])],
+      id,
+    );
+  assert.deepEqual(filesAhead(""), filesAhead("#/overview"));
+  for (const hash of ["#/nothing", "#/constructor"]) assert.deepEqual(filesAhead(hash), [], hash);
+});
+
+test("the first requests of the frame, the overview and the configuration, and no others, are sent ahead of the modules", () => {
   const everywhere = [statusPath, approvalsPath, budgetPath];
   const overview = [...everywhere, ...Object.values(paths)].sort();
   for (const hash of ["", "#/", "#/overview"]) assert.deepEqual([...early(hash).keys()].sort(), overview, hash);
-  assert.deepEqual([...early("#/sessions/a").keys()].sort(), everywhere.sort());
+  assert.deepEqual([...early("#/config/model.provider").keys()].sort(), [...everywhere, ...configPaths].sort());
+  for (const hash of ["#/sessions/a", "#/constructor"]) assert.deepEqual([...early(hash).keys()].sort(), everywhere.sort());
 });
 
 test("an early answer is handed over once", async (t) => {

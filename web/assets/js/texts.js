@@ -118,6 +118,7 @@ export const texts = translated("texts", {
       `${name} was not attached: browsers cannot read HEIC pictures. Save it as JPEG; on an iPhone, choose “Most Compatible” under Settings, Camera, Formats.`,
     uploading: (/** @type {string} */ name) => `${name} is being uploaded`,
     broken: (/** @type {string} */ name) => `${name} could not be read. Check the file and attach it again.`,
+    unread: (/** @type {string} */ name, /** @type {string} */ why) => `${name} could not be read: ${why}.`,
     empty: (/** @type {string} */ name) => `${name} is empty.`,
     tooMany: "A message may carry ten files. Send the others in the next one.",
   },

@@ -116,11 +116,13 @@ export class Conversation {
     const from = turns.findIndex((turn) => turn.id === turnId);
     if (from < 0) return;
     for (const turn of turns.slice(from)) if (turn.id) this.#replaced.add(turn.id);
+    const { versions } = turns[from];
     const said = turns[from].said ?? { text: "", files: [], at: null, state: "sent", error: "" };
     this.#local.set(
       id,
       newTurn(`l:${id}`, {
         request,
+        replaces: versions.length > 0 ? versions : [turnId],
         said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" },
       }),
     );
@@ -223,7 +225,19 @@ export class Conversation {
     this.#replaced.delete(id);
     this.#live.set(id, turn);
     this.#keys.set(id, turn.key);
+    this.#succeed(turn, id);
     return turn;
+  }
+
+  /**
+   * Records what the turn of a retry or an edit is a version of. The next transcript says it too, but an answer may be shorter than
+   * the way there.
+   * @param {Turn} turn @param {string} id
+   */
+  #succeed(turn, id) {
+    if (turn.replaces.length === 0) return;
+    turn.versions = [...turn.replaces.filter((version) => version !== id), id];
+    for (const version of turn.versions) this.#versions.set(version, turn.versions);
   }
 
   /** @param {SessionDetail} detail */
@@ -252,6 +266,8 @@ export class Conversation {
     const turn = this.#live.get(id) ?? this.#adopt(newTurn(`t:${id}`), id, "queued");
     turn.base = stored?.reply ?? { blocks: [], extras: [], source: "" };
     turn.said ??= stored?.said ?? { text, files: [], at: null, state: "sent", error: "" };
+    const isRead = turn.said.files.every(({ data, text: words }) => (data ?? words) !== undefined);
+    if (!isRead && stored?.said) turn.said.files = stored.said.files;
     turn.state = state === "running" ? "running" : state === "stopped" ? "done" : "queued";
     turn.isWaiting = state !== "running";
     if (state === "stopped") turn.stopReason = "withdrawn";

@@ -7,12 +7,11 @@ import { install } from "../shared/installed.js";
 import { renew } from "../shared/push.js";
 import { Problem, optionalPath, request } from "../shared/api.js";
 import { connectionBanner } from "../shared/banner.js";
-import { button, iconButton, note } from "../shared/controls.js";
+import { iconButton, note } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
-import { icon } from "../shared/icons.js";
-import { signInForm } from "../shared/sign-in.js";
+import { pause } from "../shared/pause.js";
 import { statusPath } from "../shared/status-path.js";
-import { keepTimes } from "../shared/time.js";
+import { keepTimes, prepareFormats } from "../shared/time.js";
 import { toast, toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
@@ -36,6 +35,7 @@ import { currentMessage, currentName, freshName, hrefOf, isTemporary, rememberNa
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { fits } from "./size.js";
+import { loadFailed, signInState } from "./states.js";
 import { TemporaryNote, endOnLeaving, endTemporary, renewTemporary } from "./temporary.js";
 import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
@@ -122,12 +122,16 @@ class ChatPage {
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
   /** @type {Set<string>} Names created during this visit. */ #fresh = new Set();
   #isOnline = false;
+  #isListed = false;
+  /** Whether the first answers are on their way, which a first connection need not ask for again. */ #isEntering = false;
   /** How often the connection was refused since it was open last. */ #refusals = 0;
   #isDrawPlanned = false;
   /** The state for which the welcome was drawn. */ #welcomeFor = "";
 
-  start() {
+  /** Starts step by step, because together the steps would block a phone for too long. */
+  async start() {
     this.#build();
+    await pause();
     keepTimes();
     // Puts the name into the address, so that the back button returns here.
     if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
@@ -154,6 +158,7 @@ class ChatPage {
       toEnd: () => this.#transcript.goToEnd(),
     });
     void this.#enter();
+    await prepareFormats();
   }
 
   #build() {
@@ -193,11 +198,12 @@ class ChatPage {
     acceptDrops(this.#main, (files) => !this.#isDenied && void this.#composer.attach(files));
   }
 
-  /** Asks the server for its status, then starts. */
+  /** Opens the conversation, and asks for the status. The list follows once the connection brings its news. */
   async #enter() {
+    this.#isEntering = true;
     this.#visit();
     await this.#askStatus();
-    if (!this.#isDenied) await this.#sidebar.refresh();
+    this.#isEntering = false;
   }
 
   async #askStatus() {
@@ -326,9 +332,12 @@ class ChatPage {
     if (link.phase === "refused") void this.#refused(link);
     else if (this.#refusals === 0) this.#banner.show(link);
     this.#main.classList.toggle("is-stale", link.phase === "waiting" || link.phase === "refused");
-    if (this.#isOnline && !wasOnline) void this.#askStatus();
-    // A failure of the first attempt may mean that the token is required.
-    if (link.phase === "waiting" && !wasOnline) void this.#askStatus();
+    if (this.#isOnline && !wasOnline && !this.#isEntering) void this.#askStatus();
+    // A failure of the first attempt may mean that the token is required. The list may be there all the same.
+    if (link.phase === "waiting" && !wasOnline) {
+      void this.#askStatus();
+      this.#listAnyway();
+    }
     this.#plan();
   }
 
@@ -342,8 +351,15 @@ class ChatPage {
     this.#refusals += 1;
     await this.#askStatus();
     if (this.#isDenied || session !== this.#session) return;
-    if (this.#refusals > 1) this.#banner.show(link);
-    else session?.retryNow();
+    if (this.#refusals > 1) {
+      this.#banner.show(link);
+      this.#listAnyway();
+    } else session?.retryNow();
+  }
+
+  /** Asks for the list of conversations without a connection, which would have brought it. */
+  #listAnyway() {
+    if (!this.#isListed) void this.#sidebar.refresh();
   }
 
   /** @param {Problem} problem */
@@ -364,20 +380,12 @@ class ChatPage {
     this.#dock.hidden = true;
     this.#frame.classList.add("is-denied");
     this.#sidebar.clear();
+    this.#isListed = false;
     this.#skip.hidden = true;
     this.#title.textContent = texts.signIn.title;
-    const form = signInForm(() => this.#admit());
-    this.#transcript.showInstead(
-      make(
-        "div",
-        { class: "state" },
-        icon("key"),
-        make("h2", { class: "state-title" }, texts.signIn.title),
-        make("p", {}, texts.signIn.lead),
-        form,
-      ),
-    );
-    form.querySelector("input")?.focus();
+    const { element, focus } = signInState(() => this.#admit());
+    this.#transcript.showInstead(element);
+    focus();
   }
 
   #admit() {
@@ -473,6 +481,7 @@ class ChatPage {
   }
 
   #listed() {
+    this.#isListed = true;
     this.#plan();
     this.#seen();
     if (this.#session && this.#sidebar.misses(this.#session.name)) void this.#seekGone();
@@ -512,7 +521,7 @@ class ChatPage {
     const turns = session.conversation.turns();
     this.#transcript.setNote(this.#sidebar.isOff ? texts.error.history : "");
     if (turns.length > 0) this.#transcript.show(turns, session.conversation.hasOlder);
-    else if (this.#problem) this.#transcript.showInstead(this.#errorState(this.#problem));
+    else if (this.#problem) this.#transcript.showInstead(loadFailed(this.#problem, () => void session.synchronise()));
     else if (session.isLoaded) this.#showWelcome();
     this.#composer.follow(turns, session.conversation.unfinished().length > 0);
     this.#drawNotice(turns);
@@ -543,18 +552,6 @@ class ChatPage {
         // Without the dashboard, no route sets anything up.
         this.#sidebar.isOff ? null : this.#setup.element,
       ),
-    );
-  }
-
-  /** @param {Problem} problem */
-  #errorState(problem) {
-    return make(
-      "div",
-      { class: "state" },
-      icon("alert"),
-      make("h2", { class: "state-title" }, texts.error.load),
-      make("p", {}, problem.message),
-      button({ label: texts.error.again, icon: "retry", press: () => void this.#session?.synchronise() }),
     );
   }
 
@@ -593,7 +590,10 @@ class ChatPage {
 async function start() {
   const code = takeCode();
   const isUsed = !code || (await useCode(code));
-  new ChatPage().start();
+  await pause();
+  const page = new ChatPage();
+  await pause();
+  await page.start();
   if (!isUsed) toast(phoneWords.codeIsOver);
 }
 

@@ -358,7 +358,9 @@ export class Session {
     this.conversation.acknowledge(frame);
     for (const wake of this.#ackWaiters) wake();
     this.#watcher.accepted();
-    if (local && local.request !== "message") void this.synchronise();
+    // What the server has made of a document, or why it could not read it, is in the transcript.
+    const hasDocuments = local?.said?.files.some(({ upload, data }) => upload && data === undefined);
+    if (local && (local.request !== "message" || hasDocuments)) void this.synchronise();
   }
 
   /** Handles an error outside of turns: about a message, a decision, or a replay. @param {Extract<LooseFrame, {type: "error"}>} frame */

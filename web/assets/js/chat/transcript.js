@@ -22,6 +22,7 @@ export class Transcript {
   toEnd = button({ label: texts.turn.toEnd, icon: "down", look: "button-small to-end", press: () => this.goToEnd() });
   #older = make("p", { class: "older" });
   #column;
+  /** @type {Turn[]} */ #turns = [];
   #isAtEnd = true;
   #isColumnPlanned = false;
   #hasNews = false;
@@ -38,7 +39,7 @@ export class Transcript {
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
   constructor(actions, loadOlder) {
-    this.#column = new TurnColumn(this.element, actions, this.#older);
+    this.#column = new TurnColumn(this.element, actions, this.#older, () => this.show(this.#turns, this.#hasOlder));
     this.#loadOlder = loadOlder;
     this.element.append(this.#column.element);
     this.toEnd.hidden = true;
@@ -100,12 +101,14 @@ export class Transcript {
   /** @param {Turn[]} turns @param {boolean} hasOlder */
   show(turns, hasOlder) {
     this.#setBlank(false);
+    this.#turns = turns;
     this.#hasOlder = hasOlder;
     this.#older.hidden = !hasOlder && !this.#note;
     this.#older.textContent = this.#note;
     const unfinished = this.#column.show(turns, this.#isAtEnd && !this.#isEditing);
     if (!this.#isAtEnd && unfinished > 0) this.#hasNews = true;
     this.#follow();
+    if (this.#column.isPartial) this.#planColumn();
   }
 
   /** The view of an exchange, if it is drawn at present. @param {Turn} turn */
@@ -133,6 +136,7 @@ export class Transcript {
       if (this.#isBlank) return;
       this.#column.look(this.#isAtEnd && !this.#isEditing);
       this.#follow();
+      if (this.#column.isPartial) this.#planColumn();
     });
   }
 

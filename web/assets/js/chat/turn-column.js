@@ -1,7 +1,11 @@
 // The exchanges of a conversation in their order. Those far from the view are released: a gap of their height stands for them until
 // they come near again. What is in view stays where it is while others come and go.
+//
+// A conversation is opened step by step, because together the steps would block a phone for too long: what fills the view is built,
+// a few exchanges at a time, and shown at once, so that nothing moves; the others follow above it.
 
 import { arrange, make } from "../shared/dom.js";
+import { pause } from "../shared/pause.js";
 import { beginOf, chooseDrawn, exchangeAt } from "./turn-window.js";
 import { TurnView } from "./turn-view.js";
 
@@ -12,26 +16,39 @@ import { TurnView } from "./turn-view.js";
 
 /** The height of an exchange before any is measured. */
 const usualHeight = 240;
+/** Hardly an exchange is lower than this. */
+const leastHeight = 100;
+/** How many exchanges are built in one step. */
+const step = 2;
 
 export class TurnColumn {
   element = make("div", { class: "turns" });
   #scroller;
   #actions;
   #head;
+  #built;
   /** @type {Turn[]} */ #turns = [];
   /** @type {Map<string, number>} How many unfinished turns are before each unfinished one. */ #behind = new Map();
   /** @type {Map<string, TurnView>} */ #views = new Map();
+  /** @type {Map<string, TurnView>} What is built to be shown first. */ #ready = new Map();
+  /** Rises with each opening. */ #opening = 0;
+  #isOpening = false;
+  /** How many of the last exchanges may be drawn so far. */ #most = Infinity;
   /** @type {Map<string, number>} The last known heights by the keys of the turns. */ #heights = new Map();
   /** @type {HTMLElement[]} */ #gaps = [];
   /** @type {Element[]} */ #shown = [];
   #width = 0;
   /** Whether everything is drawn, for the printer. */ #isWhole = false;
 
-  /** @param {HTMLElement} scroller @param {TurnActions} actions @param {HTMLElement} head what stands before the first exchange */
-  constructor(scroller, actions, head) {
+  /**
+   * @param {HTMLElement} scroller @param {TurnActions} actions @param {HTMLElement} head what stands before the first exchange
+   * @param {() => void} built called when what is to be shown first is built; until then, `show` leaves what is there
+   */
+  constructor(scroller, actions, head, built) {
     this.#scroller = scroller;
     this.#actions = actions;
     this.#head = head;
+    this.#built = built;
     addEventListener("beforeprint", () => this.#printing(true));
     addEventListener("afterprint", () => this.#printing(false));
   }
@@ -42,12 +59,41 @@ export class TurnColumn {
     this.#views.clear();
     this.#heights.clear();
     this.#turns = [];
+    this.#endOpening();
   }
 
   /** Shows something other than exchanges. @param {Element[]} elements */
   showInstead(elements) {
     arrange(this.element, elements);
     this.#shown = [];
+    this.#endOpening();
+  }
+
+  #endOpening() {
+    this.#opening += 1;
+    this.#isOpening = false;
+    this.#ready.clear();
+    this.#most = Infinity;
+  }
+
+  /** Builds what fills the view. */
+  async #open() {
+    this.#opening += 1;
+    this.#isOpening = true;
+    const opening = this.#opening;
+    const first = this.#turns.slice(-Math.ceil(this.#scroller.clientHeight / leastHeight) - 1);
+    for (const [index, turn] of first.entries()) {
+      if (index % step === 0) await pause();
+      if (opening !== this.#opening) return;
+      const view = new TurnView(turn, this.#actions);
+      view.update(turn, this.#behind.get(turn.key) ?? 0);
+      this.#ready.set(turn.key, view);
+    }
+    await pause();
+    if (opening !== this.#opening) return;
+    this.#most = this.#ready.size;
+    this.#isOpening = false;
+    this.#built();
   }
 
   /**
@@ -66,17 +112,27 @@ export class TurnColumn {
       if (turn.state !== "done") unfinished += 1;
     }
     for (const [key, view] of this.#views) if (!keys.has(key)) this.#release(key, view);
+    const isNew = this.#shown.length === 0 && this.#ready.size === 0 && !this.#isOpening;
+    if (isNew && turns.length > step) void this.#open();
+    if (this.#isOpening) return unfinished;
     this.#arrange(this.#layout(isAtEnd));
     if (anchor) this.#restore(anchor);
     return unfinished;
+  }
+
+  /** Whether exchanges wait to be drawn after those that were shown first. */
+  get isPartial() {
+    return this.#most < this.#turns.length;
   }
 
   /** Draws what has come near the view, and releases what has gone away from it. @param {boolean} isAtEnd */
   look(isAtEnd) {
     const width = this.element.clientWidth;
     if (this.#shown.length === 0 || width === 0) return;
+    this.#most += step;
     const isResized = width !== this.#width;
     const isSame = !isResized && this.#isChosen(this.#choose(this.#layout(isAtEnd)));
+    if (isSame || !this.isPartial) this.#most = Infinity;
     if (isSame) return;
     const anchor = isAtEnd ? null : this.#anchor();
     // The heights of what is not drawn hold for one width only.
@@ -99,6 +155,8 @@ export class TurnColumn {
   bring(turn) {
     const index = this.#turns.findIndex(({ key }) => key === turn.key);
     if (index < 0) return undefined;
+    if (this.#isOpening) this.#endOpening();
+    this.#most = Infinity;
     const layout = this.#layout(false);
     if (!this.#views.has(turn.key)) this.#arrange({ ...layout, top: beginOf(layout, index) });
     return this.#views.get(turn.key);
@@ -119,7 +177,9 @@ export class TurnColumn {
   #choose(layout) {
     if (this.#isWhole) return layout.heights.map(() => true);
     const view = (/** @type {number} */ index) => this.#views.get(this.#turns[index].key);
-    return chooseDrawn(layout, (index) => view(index) !== undefined, (index) => view(index)?.isInUse ?? false);
+    const chosen = chooseDrawn(layout, (index) => view(index) !== undefined, (index) => view(index)?.isInUse ?? false);
+    const from = chosen.length - this.#most;
+    return chosen.map((isDrawn, index) => isDrawn && (index >= from || view(index) !== undefined));
   }
 
   /** @param {Layout} layout */
@@ -140,7 +200,7 @@ export class TurnColumn {
       const there = this.#views.get(turn.key);
       if (isDrawn) {
         close();
-        const view = there ?? new TurnView(turn, this.#actions);
+        const view = there ?? this.#ready.get(turn.key) ?? new TurnView(turn, this.#actions);
         this.#views.set(turn.key, view);
         view.update(turn, this.#behind.get(turn.key) ?? 0);
         wanted.push(view.element);
@@ -150,6 +210,7 @@ export class TurnColumn {
       }
     });
     close();
+    this.#ready.clear();
     const isArranged =
       wanted.length === this.element.childElementCount &&
       wanted.every((element, index) => element === this.#shown[index]);

@@ -26,6 +26,7 @@ export function newTurn(key, known = {}) {
     lastFrameAt: 0,
     isWaiting: false,
     versions: [],
+    replaces: [],
     ...known,
   };
 }

@@ -40,7 +40,7 @@
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
  *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
  *   at: string | null, version: number, base: Reply | null, sequence: number, request: "message" | "retry" | "edit",
- *   lastFrameAt: number, isWaiting: boolean, versions: string[]}} Turn
+ *   lastFrameAt: number, isWaiting: boolean, versions: string[], replaces: string[]}} Turn
  *
  * @typedef {Pick<Message, "id" | "role" | "content"> & Partial<Message>} StoredMessage
  *

@@ -4,8 +4,9 @@ import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { sentence } from "../shared/sentence.js";
 import { sheet } from "../shared/sheet.js";
-import { visible } from "../shared/visible.js";
+import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { fileChip } from "./attachment-tray.js";
 import { enterHint, isComposing, sends } from "./enter.js";
@@ -16,7 +17,17 @@ import { isLong } from "./size.js";
 
 /** @param {Attachment[]} files */
 export function userMessageFiles(files) {
-  return make("div", { class: "said-files" }, ...files.map((file) => picture(file) ?? textFile(file)));
+  return make("div", { class: "said-files" }, ...files.map((file) => picture(file) ?? textFile(file)), ...files.map(unreadNote));
+}
+
+/** What the server says to the model in place of a document that it cannot read. */
+const unread =
+  /^\[The file ".*" could not be read: (.+)\. (?:Tell the person so|The file itself may be fine: ask the person to send it again later)\.\]$/s;
+
+/** Why a document could not be read. @param {Attachment} file */
+function unreadNote({ name, data, text }) {
+  const [, why] = unread.exec(text ?? (data === undefined ? "" : decode(data))) ?? [];
+  return why && make("p", { class: "file-unread" }, icon("alert"), make("span", {}, ...sentence(texts.attachment.unread(visibleText(name), why))));
 }
 
 /**

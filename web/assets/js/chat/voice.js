@@ -39,10 +39,12 @@ export class VoiceConversation {
   /** @param {Actions} actions */
   constructor(actions) {
     this.#actions = actions;
+    const end = button({ label: words.endShort, look: "button-small", press: () => this.end("") });
+    end.setAttribute("aria-label", words.end);
     this.element.append(
       this.#light,
       make("div", { class: "voice-words" }, this.#state, this.#heard),
-      button({ label: words.end, look: "button-small", press: () => this.end("") }),
+      end,
     );
   }
 

@@ -6,7 +6,8 @@ import { icon } from "../shared/icons.js";
 /** @import { Child } from "../shared/dom.js" */
 
 /**
- * @typedef {{id: string, label: Child[], aside?: Child[], children?: Node_[], isOpen?: boolean, press?: () => void}} Node_
+ * @typedef {{id: string, label: Child[], aside?: Child[], children?: () => Node_[], isOpen?: boolean, press?: () => void}} Node_
+ *   an item; what is below it is built when it is opened first
  */
 
 /**
@@ -54,7 +55,7 @@ function item({ id, label, aside, children, isOpen = false, press }, level, togg
   );
   const fillGroup = () => {
     if (group && children && group.childElementCount === 0)
-      group.append(...children.map((child) => item(child, level + 1, toggled)));
+      group.append(...children().map((child) => item(child, level + 1, toggled)));
   };
   if (isOpen) fillGroup();
   const set = (/** @type {boolean} */ opens) => {

@@ -6,6 +6,7 @@ import { fixed, isShort } from "./count.js";
 import { make } from "./dom.js";
 import { language, locale } from "./language.js";
 import { once } from "./once.js";
+import { pause } from "./pause.js";
 
 const steps = /** @type {const} */ ([
   ["year", 31536000],
@@ -20,6 +21,14 @@ const relative = once(() => new Intl.RelativeTimeFormat(language, { numeric: "au
 const exact = once(() => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" }));
 const short = once(() => new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 }));
 const whole = once(() => new Intl.NumberFormat(language, { maximumFractionDigits: 1 }));
+/** Creates the formatters, one at a time, while the page waits for its first answers. */
+export async function prepareFormats() {
+  for (const create of [relative, exact, whole, short]) {
+    await pause();
+    create();
+  }
+}
+
 /** The elements without an exact time yet; null once the formatter exists. @type {HTMLTimeElement[] | null} */
 let untitled = [];
 

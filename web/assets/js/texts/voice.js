@@ -5,6 +5,8 @@ import { translated } from "../shared/language.js";
 export const voiceWords = translated("voice", {
   start: "Voice conversation",
   end: "End voice conversation",
+  /** The same on its button, where a phone has little room. */
+  endShort: "End",
   title: "Voice conversation",
   states: {
     starting: "Asking for the microphone …",

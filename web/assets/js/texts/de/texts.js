@@ -114,6 +114,7 @@ export const texts = {
       `${name} wurde nicht angehängt: Browser können keine HEIC-Bilder lesen. Als JPEG speichern; auf einem iPhone unter Einstellungen, Kamera, Formate „Maximale Kompatibilität“ wählen.`,
     uploading: (name) => `${name} wird hochgeladen`,
     broken: (name) => `${name} konnte nicht gelesen werden. Bitte die Datei prüfen und noch einmal anhängen.`,
+    unread: (name, why) => `${name} konnte nicht gelesen werden: ${why}.`,
     empty: (name) => `${name} ist leer.`,
     tooMany: "Eine Nachricht kann zehn Dateien tragen. Die übrigen bitte mit der nächsten senden.",
   },

@@ -4,6 +4,7 @@
 export const voiceWords = {
   start: "Sprachgespräch",
   end: "Sprachgespräch beenden",
+  endShort: "Beenden",
   title: "Sprachgespräch",
   states: {
     starting: "Das Mikrofon wird angefragt …",

@@ -4,7 +4,7 @@
 import { searchField, toggle } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { tree } from "../../../components/tree.js";
-import { badge } from "../../../shared/controls.js";
+import { badge, skeleton } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
 import { sentence } from "../../../shared/sentence.js";
 import { visible, visibleText } from "../../../shared/visible.js";
@@ -24,12 +24,14 @@ import { hrefOf, isSame } from "../../route.js";
 /** @type {Path<Record<string, unknown>>} */ const dumpPath = "/api/config";
 /** @type {Path<Shape>} */ const schemaPath = "/api/config/schema";
 /** @type {Path<ConfigKeys>} */ const originsPath = "/api/config/origins";
+/** What it asks for first. @type {string[]} */
+export const paths = [dumpPath, schemaPath, originsPath];
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const filter = { q: context.query.get("q") ?? "", changed: context.query.get("changed") ?? "" };
   const open = new Set(JSON.parse(sessionStorage.getItem("aethon.config.open") ?? "[]"));
-  const host = make("div", {});
+  const host = make("div", {}, skeleton(10));
   const count = make("span", { class: "bar-count", role: "status" });
   const address = (/** @type {string[]} */ parts = []) => hrefOf("config", parts, filter);
   // The top line shows what it changes too.
@@ -50,13 +52,13 @@ export function mount(root, context) {
   const tellLost = () => {
     const problem = context.store.get(dumpPath)?.problem ?? context.store.get(schemaPath)?.problem;
     if (problem)
-      drawer.fail(problem.message, () =>
-        [dumpPath, schemaPath, originsPath].forEach((path) => void context.store.load(path)),
-      );
+      drawer.fail(problem.message, () => paths.forEach((path) => void context.store.load(path)));
   };
   let entries = /** @type {import("./model.js").Entry[]} */ ([]);
 
   const show = () => {
+    // Without an answer to each question, most would be drawn to be replaced at once.
+    if (!paths.every((path) => context.store.get(path))) return host;
     const schema = context.store.get(schemaPath)?.value;
     entries = configEntries(
       context.store.get(dumpPath)?.value,
@@ -90,7 +92,7 @@ export function mount(root, context) {
       label: [make("span", { class: "config-section" }, ...visible(section.name || words.general))],
       aside: [sectionCount(section.entries)],
       isOpen: isNarrow || open.has(section.name),
-      children: section.entries.map((entry) => keyNode(entry, () => (location.hash = address([entry.key])))),
+      children: () => section.entries.map((entry) => keyNode(entry, () => (location.hash = address([entry.key])))),
     });
     const toggled = (/** @type {string} */ id, /** @type {boolean} */ isOpen) => {
       if (isNarrow) return;
