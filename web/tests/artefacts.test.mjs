@@ -22,8 +22,11 @@ test("pages and pictures have a preview, and other code has none", () => {
     ["rust", picture, ""],
     ["", "<p>", ""],
     ["html", "  \n", ""],
+    ["svg", `${"<!-- a -->\n".repeat(100_000)}<svg>`, "svg"],
+    ["html", `${"<!-- a -->".repeat(100_000)}<p>`, "html"],
+    ["svg", "<!-- never closed <svg>", ""],
   ];
-  for (const [label, text, kind] of kinds) assert.equal(artefactKind(label, text), kind, `${label} ${text}`);
+  for (const [label, text, kind] of kinds) assert.equal(artefactKind(label, text), kind, `${label} ${text.slice(0, 80)}`);
 });
 
 test("a picture is a page of its own element, and a page is itself", () => {

@@ -16,8 +16,6 @@ let failures = 0;
 /** @type {WeakMap<HTMLElement, Offer>} */
 const offers = new WeakMap();
 
-const picture = /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!doctype\s+svg[^>]*>\s*)?(<!--[^]*?-->\s*)*<svg[\s>]/i;
-
 /**
  * What a code block shows, if it shows anything.
  * @param {string} label its language, as it was written
@@ -27,8 +25,23 @@ const picture = /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!doctype\s+svg[^>]*>\
 export function artefactKind(label, text) {
   const language = label.toLowerCase();
   if (!["html", "htm", "xhtml", "svg", "xml"].includes(language) || !text.trim()) return "";
-  if (picture.test(text)) return "svg";
+  if (isPicture(text)) return "svg";
   return language === "svg" || language === "xml" ? "" : "html";
+}
+
+/**
+ * Whether a text is an SVG picture, which comments may precede. Step by step: one pattern for all of it would take for ever on
+ * many comments.
+ * @param {string} text
+ */
+function isPicture(text) {
+  let rest = text.trimStart().replace(/^<\?xml[^>]*>/i, "");
+  for (;;) {
+    rest = rest.trimStart();
+    const end = rest.startsWith("<!--") ? rest.indexOf("-->", 4) + 3 : (/^<!doctype\s+svg[^>]*>/i.exec(rest)?.[0].length ?? 0);
+    if (end < 4) return /^<svg[\s>]/i.test(rest);
+    rest = rest.slice(end);
+  }
 }
 
 /**
