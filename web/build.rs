@@ -9,7 +9,7 @@
 //! the name of any folder.
 //!
 //! The handbook and the reference (`docs/handbook/*.md`, `docs/*.md`) are packed too, compressed only: they are rendered when
-//! somebody reads them.
+//! somebody reads them. The pictures of the handbook (`docs/handbook/pictures`) are assets like others.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -44,6 +44,7 @@ fn main() -> io::Result<()> {
     let Joined { made, held, .. } = joined;
     let mut assets: Vec<Source> = written.into_iter().filter(|source| !held.contains(&source.name)).collect();
     assets.extend(made);
+    assets.extend(pictures(&root.join("../docs/handbook/pictures"))?);
     assets.sort_by(|one, other| one.name.cmp(&other.name));
     let tree = tree_hash(&assets);
     for page in &mut pages {
@@ -70,6 +71,15 @@ fn main() -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "cargo passes a build script its folders in the environment")]
 fn folder(variable: &str) -> PathBuf {
     PathBuf::from(std::env::var_os(variable).unwrap_or_default())
+}
+
+/// Reads the pictures of the handbook, under the names that its pages have for them.
+fn pictures(folder: &Path) -> io::Result<Vec<Source>> {
+    let mut pictures = read_tree(folder)?;
+    for picture in &mut pictures {
+        picture.name.insert_str(0, "handbook/pictures/");
+    }
+    Ok(pictures)
 }
 
 /// Reads the documents that a running server shows.

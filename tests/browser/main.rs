@@ -27,6 +27,7 @@ mod drafts;
 mod editing;
 mod effort;
 mod finding_messages;
+mod first_hour_pictures;
 mod first_model;
 mod focus;
 mod form_drafts;

@@ -82,6 +82,11 @@ pub fn asset(name: &str) -> Option<&'static Asset> {
     ASSETS.get(index)
 }
 
+/// All assets, by name.
+pub fn assets() -> &'static [Asset] {
+    &ASSETS
+}
+
 /// The hash over all assets, which is the first folder of their immutable addresses.
 pub const fn tree_hash() -> &'static str {
     TREE_HASH

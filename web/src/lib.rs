@@ -13,6 +13,6 @@
 mod asset;
 
 pub use asset::{
-    Asset, Document, Found, asset, chat_page, dashboard_page, docs_page, document, documents, find,
+    Asset, Document, Found, asset, assets, chat_page, dashboard_page, docs_page, document, documents, find,
     handbook_page, sign_in_page, tree_hash,
 };

@@ -110,7 +110,11 @@ pub(crate) struct OutageOptions {
 #[derive(clap::Args)]
 pub(crate) struct ShotsOptions {
     /// The folder of the screenshots; it is created
-    folder: PathBuf,
+    #[arg(required_unless_present = "docs")]
+    folder: Option<PathBuf>,
+    /// Renew the pictures of the README and of the tutorial, in docs
+    #[arg(long, conflicts_with = "folder")]
+    docs: bool,
 }
 
 /// The packages and tests that contain the targets of `fuzz`.
@@ -174,10 +178,16 @@ pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
 
 /// Writes screenshots of the pages to a folder, and prints the screens of the terminal.
 pub(crate) fn shots(root: &Path, options: &ShotsOptions) -> Result<()> {
-    let folder = std::path::absolute(&options.folder)?;
+    let folder = match &options.folder {
+        Some(folder) => std::path::absolute(folder)?,
+        None => root.join("docs"),
+    };
     let folder = folder.to_str().context("the folder's path is text")?;
     process::run(root, "cargo", &["build", "--locked", "--bins"])?;
     let browser = ["-p", "aethon-tests", "--test", "browser"];
+    if options.docs {
+        return long(root, &browser, "screenshots_of_documentation_", &[("AETHON_SHOTS", folder)]);
+    }
     long(root, &browser, "screenshots_of_", &[("AETHON_SHOTS", folder)])?;
     long(root, &["-p", "aethon-tests", "--test", "suite"], "print_terminal_screens", &[])
 }

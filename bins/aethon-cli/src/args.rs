@@ -139,6 +139,9 @@ pub(crate) enum Command {
         /// Print one JSON object instead of text.
         #[arg(long)]
         json: bool,
+        /// Print what happens as it happens: JSON objects, one per line, as on the chat socket.
+        #[arg(long, conflicts_with = "json")]
+        events: bool,
     },
     /// Create a configuration by answering a few questions.
     Init(InitArgs),

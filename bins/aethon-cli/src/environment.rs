@@ -87,6 +87,11 @@ pub(crate) fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
+/// Returns whether this terminal is at the other end of an SSH connection.
+pub(crate) fn is_remote() -> bool {
+    is_set("SSH_CONNECTION")
+}
+
 /// Returns the user's editor: `$VISUAL`, else `$EDITOR`.
 #[expect(clippy::disallowed_methods, reason = "the editor of this terminal; the configuration never sees it")]
 pub(crate) fn editor() -> Option<String> {

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use args::{ChannelsCommand, ChatArgs, Cli, Command, ModelCommand, SopCommand};
+use chat::ask::Output;
 use setup::finish;
 
 fn main() -> ExitCode {
@@ -93,9 +94,10 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
         Command::Chat(choice) => finish(commands::chat::chat(common, &choice)),
-        Command::Ask { text, no_stdin, session, effort, model, schema, json } => {
+        Command::Ask { text, no_stdin, session, effort, model, schema, json, events } => {
+            let output = Output::of(json, events);
             let reads_input = !no_stdin;
-            let wish = commands::chat::Wish { text, reads_input, session, effort, model, schema, json };
+            let wish = commands::chat::Wish { text, reads_input, session, effort, model, schema, output };
             finish(commands::chat::ask(common, wish))
         }
     }

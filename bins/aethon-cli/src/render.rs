@@ -379,6 +379,16 @@ mod tests {
     }
 
     #[test]
+    fn code_has_backticks_only_where_no_colour_marks_it() {
+        let colour = Style { colour: true, links: false, width: 80 };
+        for source in ["use `ls` here", "| a | b |\n|---|---|\n| `ls` | x |"] {
+            let (plain, painted) = (markdown(source, BARE), markdown(source, colour));
+            assert!(plain.contains("`ls`"), "{plain}");
+            assert!(painted.contains("ls") && !painted.contains('`'), "{painted}");
+        }
+    }
+
+    #[test]
     fn nothing_of_the_source_drives_the_terminal() {
         for source in [
             "a\u{1b}]0;title\u{7}b `\u{1b}[2J`",

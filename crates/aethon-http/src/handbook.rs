@@ -14,7 +14,7 @@ use crate::assets::{self, Caching};
 use crate::base_path::BasePath;
 use crate::error::Problem;
 use crate::markdown;
-use crate::markdown::page::{self as document_page, Page};
+use crate::markdown::page::{self as document_page, Page, Picture};
 use crate::page_set::{File, PageSet, gzip};
 use crate::request::Request;
 use crate::response::HandlerResult;
@@ -60,13 +60,18 @@ fn file(document: &Document, frame: &File, base: &BasePath) -> Result<File, Prob
     let list = text_of(INDEX)?;
     let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Handbook").replace('`', "");
     let address = |target: &str| address(base, document.name, target);
+    let picture = |target: &str| picture(base, document.name, target);
     let body = String::from_utf8_lossy(&frame.body)
         .replace("[[title]]", &markdown::escaped(&title))
         .replace("[[home]]", &base.address("/docs/handbook"))
         .replace("[[ways]]", &ways(base))
         .replace("[[pages]]", &list_of_pages(&list, document.name, base))
         // Last, because it may hold anything.
-        .replacen("[[text]]", &markdown::render_page(&text, Page { address: &address }), 1);
+        .replacen(
+            "[[text]]",
+            &markdown::render_page(&text, Page { address: &address, picture: &picture }),
+            1,
+        );
     let mut sum = Crc::new();
     sum.update(body.as_bytes());
     let etag = format!("W/\"{:08x}{:x}\"", sum.sum(), body.len());
@@ -131,8 +136,27 @@ fn address(base: &BasePath, from: &str, target: &str) -> Option<String> {
     Some(base.address(&path) + anchor)
 }
 
+/// Returns a picture that a document names, if it is embedded.
+fn picture(base: &BasePath, from: &str, target: &str) -> Option<Picture> {
+    let asset = aethon_web::asset(&name_of(from, target)?)?;
+    let path = format!("/dashboard/static/{}/{}", aethon_web::tree_hash(), asset.name);
+    Some(Picture { address: base.address(&path), size: png_size(asset.body())? })
+}
+
+/// Returns the width and the height of a picture in PNG, which its first chunk begins with.
+fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    bytes.starts_with(b"\x89PNG").then_some(())?;
+    Some((number(16)?, number(20)?))
+}
+
 /// Returns the name of the embedded document that a relative link names.
 fn document_of(from: &str, target: &str) -> Option<String> {
+    aethon_web::document(&name_of(from, target)?).map(|document| document.name.to_owned())
+}
+
+/// Returns the name below `docs/` that a relative link names.
+fn name_of(from: &str, target: &str) -> Option<String> {
     let path = target.split('#').next()?;
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -143,8 +167,7 @@ fn document_of(from: &str, target: &str) -> Option<String> {
             part => parts.push(part),
         }
     }
-    let name = parts.join("/");
-    aethon_web::document(&name).map(|document| document.name.to_owned())
+    Some(parts.join("/"))
 }
 
 #[cfg(test)]
@@ -197,6 +220,28 @@ mod tests {
                 assert!(aethon_web::document(&name).is_some(), "{} leads to {target}", document.name);
             }
         }
+    }
+
+    #[test]
+    fn pictures_are_embedded_shown_and_few() {
+        let all: String =
+            aethon_web::documents().iter().map(|document| shown(document.name, "/aethon")).collect();
+        let pictures: Vec<_> =
+            aethon_web::assets().iter().filter(|asset| asset.name.starts_with("handbook/")).collect();
+        assert!(pictures.len() >= 4, "the tutorial has pictures");
+        for picture in &pictures {
+            let source = format!(
+                "<img src=\"/aethon/dashboard/static/{}/{}\" alt=\"",
+                aethon_web::tree_hash(),
+                picture.name
+            );
+            assert!(all.contains(&source), "{} is shown nowhere", picture.name);
+            assert!(picture.body().len() <= 60_000, "{} is large", picture.name);
+        }
+        assert_eq!(all.matches("<img").count(), pictures.len(), "each once");
+        assert!(!all.contains("alt=\"image\""), "each with a description");
+        let bytes: usize = pictures.iter().map(|picture| picture.body().len()).sum();
+        assert!(bytes < 300_000, "{bytes} bytes are too many for the program");
     }
 
     #[test]

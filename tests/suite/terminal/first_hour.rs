@@ -27,7 +27,7 @@ fn a_typo_is_asked_again_and_the_key_is_hidden_and_kept() {
     let mut terminal = init(home.path(), &[]);
     terminal.wait_for_text("model provider (");
     terminal.press("antropic\r");
-    terminal.wait_for_text("\"antropic\" is not one of them");
+    terminal.wait_for_text("\"antropic\" is not one of them; the nearest is anthropic");
     terminal.press("anthropic\r");
     terminal.wait_for_text("it is not shown");
     // Nothing answers there, so that no model is listed.

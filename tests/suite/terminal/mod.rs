@@ -1,8 +1,10 @@
 //! The terminal.
 
 mod chat_commands;
+mod clipboard;
 mod commands;
 mod completion;
+mod events;
 mod first_hour;
 mod handbook;
 mod interactive;

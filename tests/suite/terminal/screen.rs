@@ -115,6 +115,22 @@ fn ctrl_c_and_resize_leave_no_fragments() {
 }
 
 #[test]
+fn status_breaks_between_words_in_a_narrow_window() {
+    let server = Server::start(&[]);
+    let status = server.get("/api/status").json();
+    let told: Vec<String> =
+        status["reach"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect();
+    let mut terminal = chat(&server, 44, 60);
+    terminal.enter("/status");
+    let screen = terminal.wait_for_prompt();
+    let shown: Vec<&str> = screen.split_whitespace().collect();
+    // A word that is longer than a row, such as a path, cannot stay whole.
+    for word in told.join(" ").replace('`', "").split_whitespace().filter(|word| word.len() < 36) {
+        assert!(shown.contains(&word), "{word} was broken:\n{screen}");
+    }
+}
+
+#[test]
 fn input_lines_are_edited_and_remembered() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 60, 20);

@@ -61,6 +61,45 @@ fn doctor_names_the_nearest_models_that_the_service_lists() {
 }
 
 #[test]
+fn a_key_without_its_value_is_told_what_it_takes() {
+    let home = home();
+    let set = |key: &str, expected: &[&str]| check(home.path(), &["config", "set", key], 2, expected);
+    let text = set("model.provider", &["openai", "ollama", "aethon-cli config set model.provider ", "unset"]);
+    assert!(!text.contains("Usage:"), "{text}");
+    set("agent.loop_limit", &["from 2 to 10000", "config set agent.loop_limit VALUE"]);
+    set("scheduler.jobs.tea.missed", &["scheduler.jobs.tea.missed needs a value (skip, run_once)"]);
+    set("model.providr", &["there is no key \"model.providr\"", "the nearest is model.provider;"]);
+    assert!(!home.path().join("config.toml").exists(), "nothing is written");
+}
+
+#[test]
+fn a_slip_in_a_provider_is_told_the_nearest_one() {
+    let home = home();
+    for arguments in [
+        &["init", "--provider", "antropic", "--model", "x"][..],
+        &["config", "set", "model.provider", "antropic"],
+        &["--set", "model.provider=antropic", "config", "check"],
+    ] {
+        check(home.path(), arguments, 2, &["\"antropic\"", "the nearest is anthropic"]);
+    }
+    assert!(!home.path().join("config.toml").exists(), "nothing is written");
+}
+
+#[test]
+fn an_entry_that_needs_several_keys_is_written_at_once() {
+    let home = home();
+    let whole = ["config set scheduler.jobs.tea '{ prompt = \"Tea!\"", "scheduler.jobs.tea.cron"];
+    check(home.path(), &["config", "set", "scheduler.jobs.tea.prompt", "Tea!"], 2, &whole);
+    let entry = r#"{ prompt = "Tea!", cron = "@daily" }"#;
+    check(home.path(), &["config", "set", "scheduler.jobs.tea", entry], 0, &["scheduler.jobs.tea is set"]);
+    check(home.path(), &["config", "set", "scheduler.jobs.tea.cron", "@weekly"], 0, &["is set"]);
+    check(home.path(), &["config", "get", "scheduler.jobs.tea.cron"], 0, &["@weekly"]);
+    // A wrong value is told as itself.
+    let text = check(home.path(), &["config", "set", "scheduler.jobs.tea.cron", "now"], 2, &["tea.cron"]);
+    assert!(!text.contains("config set scheduler.jobs.tea '"), "{text}");
+}
+
+#[test]
 fn what_is_a_command_elsewhere_is_answered_with_what_does_it_here() {
     let home = home();
     check(home.path(), &["start"], 2, &["`aethon-server` starts the server", "service install"]);

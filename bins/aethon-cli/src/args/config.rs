@@ -29,7 +29,7 @@ pub(crate) enum ConfigCommand {
         key: String,
         /// The value, as TOML or as a bare word.
         #[arg(allow_negative_numbers = true)]
-        value: String,
+        value: Option<String>,
         /// Write a key that this version does not know.
         #[arg(long)]
         force: bool,

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::backend::{Backend, OutgoingMessage, Request};
 use super::event::{BackendEvent, ChatEvent, Outcome};
 use super::following::LEAVE;
+use super::frames::Frames;
 use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, style};
 
@@ -31,6 +32,29 @@ pub(crate) enum Ended {
     Failed,
     /// By a signal.
     Interrupted,
+}
+
+/// What is printed of the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Its text.
+    #[default]
+    Text,
+    /// One JSON object about the turn, at its end.
+    Json,
+    /// The frames of the turn as they come, one JSON object per line.
+    Events,
+}
+
+impl Output {
+    /// Returns what these flags ask for.
+    pub(crate) fn of(as_json: bool, as_events: bool) -> Self {
+        match (as_json, as_events) {
+            (_, true) => Self::Events,
+            (true, false) => Self::Json,
+            (false, false) => Self::Text,
+        }
+    }
 }
 
 /// Returns the question: the words, followed by piped input if that is to be read.
@@ -80,13 +104,21 @@ pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
     message: &OutgoingMessage,
-    as_json: bool,
+    output: Output,
 ) -> Result<Ended> {
-    let interrupts = Interrupts::watch()?;
-    let turn = backend.say(message).await?;
-    let mut events = Events { interrupts, turn, leaving: None };
-    let form = Form { session, as_json, has_schema: message.schema.is_some() };
-    let ended = answer(&mut *backend, &mut events, &form).await;
+    let frames = (output == Output::Events).then(Frames::default);
+    let mut events = Events { interrupts: Interrupts::watch()?, turn: None, leaving: None, frames };
+    let form = Form { session, output, has_schema: message.schema.is_some() };
+    let ended = match events.begin(&mut *backend, session, message).await {
+        Ok(()) => answer(&mut *backend, &mut events, &form).await,
+        Err(error) => Err(error),
+    };
+    if let (Err(error), Some(frames)) = (&ended, &mut events.frames)
+        && frames.failed(&readable(&format!("{error:#}"))).is_err()
+    {
+        // Nobody reads the answer any more, and it may cost money.
+        let _ = backend.tell(Request::Stop(events.turn.clone())).await;
+    }
     backend.close().await;
     match ended {
         // The text so far is stored, and what else went wrong is a consequence.
@@ -94,22 +126,24 @@ pub(crate) async fn run(
         ended => ended,
     }
 }
+
 /// Follows the turn to its end, and prints the answer.
 async fn answer(backend: &mut dyn Backend, events: &mut Events, form: &Form<'_>) -> Result<Ended> {
     // Only a person wants to watch the answer arrive; a program wants the answer and nothing else. An answer that must fit
     // a schema is for a program, too, and is checked before it counts.
-    let is_watched = !form.as_json && !form.has_schema && std::io::stdout().is_terminal();
-    let outcome = match is_watched {
+    let is_text = form.output == Output::Text && !form.has_schema;
+    let outcome = match is_text && std::io::stdout().is_terminal() {
         true => shown(backend, events).await?,
         false => {
             let (collected, outcome) = collect(backend, events).await?;
-            match form.as_json {
-                true => {
+            match form.output {
+                Output::Events => {}
+                Output::Json => {
                     let document = document(form.session, &outcome, collected.failure).to_string();
                     print(&format!("{}\n", escaped_json(&document)))?;
                 }
-                false if form.has_schema => collected.print_checked(&outcome)?,
-                false => collected.print(&outcome)?,
+                Output::Text if form.has_schema => collected.print_checked(&outcome)?,
+                Output::Text => collected.print(&outcome)?,
             }
             outcome
         }
@@ -126,7 +160,7 @@ fn print(text: &str) -> Result<()> {
 /// The form in which an answer is printed.
 struct Form<'a> {
     session: &'a str,
-    as_json: bool,
+    output: Output,
     has_schema: bool,
 }
 
@@ -137,6 +171,8 @@ struct Events {
     turn: Option<String>,
     /// The deadline for a stopped turn to end.
     leaving: Option<Instant>,
+    /// Where the frames go, if they are wanted.
+    frames: Option<Frames>,
 }
 
 /// An event that matters to the question.
@@ -146,6 +182,23 @@ enum Next {
 }
 
 impl Events {
+    /// Sends the message.
+    async fn begin(
+        &mut self,
+        backend: &mut dyn Backend,
+        session: &str,
+        message: &OutgoingMessage,
+    ) -> Result<()> {
+        if let Some(frames) = &mut self.frames {
+            frames.ready(session)?;
+        }
+        self.turn = backend.say(message).await?;
+        if let (Some(frames), Some(turn)) = (&mut self.frames, &self.turn) {
+            frames.taken(turn)?;
+        }
+        Ok(())
+    }
+
     async fn next(&mut self, backend: &mut dyn Backend) -> Result<Next> {
         loop {
             let received = tokio::select! {
@@ -181,7 +234,12 @@ impl Events {
     }
 
     /// Returns the event if it belongs to the question's turn.
-    fn concerns(&mut self, BackendEvent { turn, event }: BackendEvent) -> Result<Option<ChatEvent>> {
+    fn concerns(&mut self, received: BackendEvent) -> Result<Option<ChatEvent>> {
+        let is_own = received.turn.is_empty() || self.turn.as_deref().is_none_or(|own| own == received.turn);
+        if let (Some(frames), true) = (&mut self.frames, is_own) {
+            frames.event(&received)?;
+        }
+        let BackendEvent { turn, event, .. } = received;
         match event {
             ChatEvent::Lost(why) | ChatEvent::Refused(why) => bail!("{}", readable(&why)),
             ChatEvent::Accepted { .. } => {
@@ -234,6 +292,8 @@ async fn collect(backend: &mut dyn Backend, events: &mut Events) -> Result<(Coll
                 }
                 collected.text.push_str(&text);
             }
+            // A program that follows the frames has the notice.
+            ChatEvent::Notice(_) if events.frames.is_some() => {}
             ChatEvent::Notice(text) | ChatEvent::Connection(text) => {
                 eprintln!("aethon-cli: {}", readable(&text))
             }

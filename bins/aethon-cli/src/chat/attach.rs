@@ -1,35 +1,17 @@
-//! Files that a message names with `@PATH`: they are sent with it.
+//! Files that a message names with `@PATH`, and pictures from the clipboard: they are sent with it.
 
 use std::path::Path;
 
-use aethon::core::message::Attachment;
 use aethon::core::upload::MAX_UPLOAD;
 use anyhow::{Context, Result, bail};
 
+use super::named_file::NamedFile;
 use super::paste::Pastes;
 use super::words::bare;
 use crate::environment::expanded;
 
 /// How many files can come with a message.
 const MAX_FILES: usize = 10;
-
-/// A file that goes with a message.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NamedFile {
-    /// Its name, without its folder.
-    pub(crate) name: String,
-    /// Its media type, by its name.
-    pub(crate) mime: &'static str,
-    /// Its content.
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl NamedFile {
-    /// Returns it as an attachment, if it is of a kind that can be attached.
-    pub(crate) fn attachment(&self) -> Result<Attachment> {
-        aethon::attachment(&self.name, self.mime, &self.bytes).map_err(anyhow::Error::msg)
-    }
-}
 
 /// The files that a text names.
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +28,8 @@ pub(super) struct Named {
 ///
 /// A file cannot be read or attached: the message must not go without it.
 pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
-    let mut named = Named::default();
+    let mut named = Named { files: pastes.pictures_in(text), pasted: Vec::new() };
+    check_count(&named.files)?;
     for word in text.split_whitespace() {
         let Some(path) = word.strip_prefix('@').and_then(existing) else { continue };
         if pastes.have_named(word) {
@@ -56,12 +39,17 @@ pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
             }
             continue;
         }
-        if named.files.len() == MAX_FILES {
-            bail!("at most {MAX_FILES} files can come with one message");
-        }
         named.files.push(read(&path)?);
+        check_count(&named.files)?;
     }
     Ok(named)
+}
+
+fn check_count(files: &[NamedFile]) -> Result<()> {
+    if files.len() > MAX_FILES {
+        bail!("at most {MAX_FILES} files can come with one message");
+    }
+    Ok(())
 }
 
 /// Returns the file of this name; punctuation that ends a sentence may follow it.
@@ -123,6 +111,17 @@ mod tests {
         assert!(refusal("blob.xyz").contains("blob.xyz is not text"), "{}", refusal("blob.xyz"));
         let many = format!("@{} ", path("notes.md")).repeat(11);
         assert!(named_in(&many).unwrap_err().to_string().contains("at most 10"));
+    }
+
+    #[test]
+    fn a_picture_of_the_clipboard_goes_with_the_message_that_has_its_mark() {
+        let pastes = Pastes::default();
+        let (one, two) = (pastes.keep_picture(vec![1; 1234]), pastes.keep_picture(vec![2]));
+        assert_eq!([&one, &two], ["[picture 1: 1,234 bytes]", "[picture 2: 1 bytes]"]);
+        let named = named_in(&format!("what is {two}?"), &pastes).unwrap().files;
+        assert_eq!(named, [NamedFile { name: "picture-2.png".into(), mime: "image/png", bytes: vec![2] }]);
+        assert_eq!(named_in(&format!("{one} {two}"), &pastes).unwrap().files.len(), 2);
+        assert_eq!(named_in("nothing", &pastes).unwrap().files.len(), 0);
     }
 
     #[test]

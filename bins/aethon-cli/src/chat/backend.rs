@@ -7,8 +7,8 @@ use anyhow::Result;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::attach::NamedFile;
 use super::event::BackendEvent;
+use super::named_file::NamedFile;
 
 /// Facts about the assistant that a user can look up.
 #[async_trait]

@@ -34,7 +34,7 @@ const fn command(name: &'static str, usage: &'static str, about: &'static str, t
 const EFFORTS: Takes = Takes::Words(&["none", "low", "medium", "high", "default"]);
 
 /// The commands, in the order of the help.
-pub(super) const COMMANDS: [Command; 19] = [
+pub(super) const COMMANDS: [Command; 20] = [
     command("/new", "[NAME]", "start a new conversation, or continue the one with that name", Takes::Session),
     command(
         "/resume",
@@ -53,6 +53,7 @@ pub(super) const COMMANDS: [Command; 19] = [
         "run a command in your shell; the next message takes its output along",
         Takes::Text,
     ),
+    command("/paste", "", "take the picture in the clipboard along (or Ctrl-V)", Takes::Nothing),
     command("/copy", "", "copy the last answer to the clipboard of this terminal", Takes::Nothing),
     command("/export", "[FILE]", "write this conversation to a file, as Markdown or as .json", Takes::Text),
     command("/model", "[NAME]", "show the models, or choose the one that answers here", Takes::Model),
@@ -131,6 +132,8 @@ pub(super) enum Line<'a> {
     Edit(&'a str),
     /// Run a command in the user's shell.
     Run(&'a str),
+    /// Take the picture in the clipboard along.
+    Paste,
     /// Copy the last answer.
     Copy,
     /// Write the conversation to a file; empty for a name of its own.
@@ -171,6 +174,7 @@ impl<'a> Line<'a> {
             "/undo" => Self::Undo,
             "/edit" => Self::Edit(rest),
             "/run" => Self::Run(rest),
+            "/paste" => Self::Paste,
             "/copy" => Self::Copy,
             "/export" => Self::Export(rest),
             "/usage" => Self::Usage,

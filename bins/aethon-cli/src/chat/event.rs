@@ -14,18 +14,25 @@ pub(crate) struct BackendEvent {
     pub(crate) turn: String,
     /// The event.
     pub(crate) event: ChatEvent,
+    /// The frame that it was parsed from; null if there was none.
+    pub(crate) frame: Value,
 }
 
 impl BackendEvent {
     /// Parses a frame of the chat socket; `None` for frames that a terminal does not show.
     pub(crate) fn of(frame: &Value) -> Option<Self> {
         let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
-        Some(Self { turn, event: ChatEvent::of(frame)? })
+        Some(Self { turn, event: ChatEvent::of(frame)?, frame: frame.clone() })
     }
 
     /// Creates an event outside of any turn.
     pub(crate) fn outside(event: ChatEvent) -> Self {
-        Self { turn: String::new(), event }
+        Self::within("", event)
+    }
+
+    /// Creates an event of this turn that came as no frame.
+    pub(crate) fn within(turn: &str, event: ChatEvent) -> Self {
+        Self { turn: turn.to_owned(), event, frame: Value::Null }
     }
 }
 
@@ -188,8 +195,9 @@ mod tests {
     #[test]
     fn an_assistant_in_this_process_shows_what_a_daemon_shows() {
         let check = |event: TurnEvent, expected: &[ChatEvent]| {
-            let shown: Vec<_> = aethon::frames_of(&event).iter().filter_map(BackendEvent::of).collect();
-            let expected: Vec<_> = expected.iter().cloned().map(BackendEvent::outside).collect();
+            let frames = aethon::frames_of(&event);
+            let shown: Vec<_> =
+                frames.iter().filter_map(BackendEvent::of).map(|received| received.event).collect();
             assert_eq!(shown, expected, "{event:?}");
         };
         let notice = |text: &str| ChatEvent::Notice(text.into());

@@ -17,9 +17,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::attach::NamedFile;
 use super::backend::{Backend, Earlier, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
+use super::named_file::NamedFile;
 use super::words::model_named;
 
 /// How long a turn may take to store its text when the user leaves.

@@ -4,9 +4,9 @@
 //! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`shown_turns`]), or to an assistant in this very process
 //! ([`local`]); [`connect`] chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an
 //! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads (with [`complete`], [`paste`] and [`editor`]),
-//! [`command`] parses a line, [`actions`], [`attach`] and [`run`] carry it out, [`turn`] follows one turn, [`keys`] keeps the
-//! keyboard quiet meanwhile, [`typed`] collects typed text, and [`footer`] shows it below the reply, with the [`progress`] of
-//! the turn. [`ask`] is one turn and nothing else.
+//! [`command`] parses a line, [`actions`], [`attach`], [`clipboard`] (which both make a [`named_file`]) and [`run`] carry it out,
+//! [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile, [`typed`] collects typed text, and [`footer`] shows it
+//! below the reply, with the [`progress`] of the turn. [`ask`] is one turn and nothing else; [`frames`] tells it to a program.
 
 mod actions;
 mod approval;
@@ -14,6 +14,7 @@ pub(crate) mod ask;
 mod attach;
 pub(crate) mod backend;
 mod catch_up;
+mod clipboard;
 mod command;
 mod complete;
 mod connect;
@@ -21,11 +22,13 @@ mod editor;
 mod event;
 mod following;
 mod footer;
+mod frames;
 mod handover;
 mod input;
 mod interrupts;
 mod keys;
 mod local;
+mod named_file;
 mod output;
 mod overview;
 mod paste;

@@ -7,7 +7,8 @@ use reedline::{
     FileBackedHistory, History, HistoryItem, HistoryItemId, HistorySessionId, Result, SearchQuery,
 };
 
-use super::words::bare;
+use super::named_file::NamedFile;
+use super::words::{bare, grouped};
 
 /// A paste with more lines than this is folded.
 const MAX_LINES: usize = 20;
@@ -21,6 +22,8 @@ pub(super) struct Pastes {
     folded: Arc<Mutex<Vec<Folded>>>,
     /// The words of pastes that begin with `@`, without punctuation after them.
     names: Arc<Mutex<HashSet<String>>>,
+    /// The pictures from the clipboard, behind their marks.
+    pictures: Arc<Mutex<Vec<(String, NamedFile)>>>,
 }
 
 #[derive(Debug)]
@@ -65,6 +68,22 @@ impl Pastes {
         let mark = format!("[output {}: {size}]", all.len() + 1);
         all.push(Folded { mark: mark.clone(), text });
         mark
+    }
+
+    /// Keeps a picture in PNG, and returns what stands in the line for it. It goes with the message that has this mark.
+    pub(super) fn keep_picture(&self, bytes: Vec<u8>) -> String {
+        let mut all = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = all.len() + 1;
+        let mark = format!("[picture {number}: {} bytes]", grouped(bytes.len() as u64));
+        let file = NamedFile { name: format!("picture-{number}.png"), mime: "image/png", bytes };
+        all.push((mark.clone(), file));
+        mark
+    }
+
+    /// Returns the pictures whose marks stand in a text.
+    pub(super) fn pictures_in(&self, text: &str) -> Vec<NamedFile> {
+        let all = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter(|(mark, _)| text.contains(mark)).map(|(_, file)| file.clone()).collect()
     }
 
     /// Returns a line with the whole texts.

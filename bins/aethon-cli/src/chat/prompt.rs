@@ -192,6 +192,8 @@ fn bind(keys: &mut Keybindings) {
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('o'), ReedlineEvent::OpenEditor);
+    let picture = ReedlineEvent::ExecuteHostCommand("/paste".into());
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('v'), picture);
 }
 
 /// Characters that would control the terminal are replaced in pasted text, and long pastes are folded.

@@ -15,10 +15,10 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::attach::NamedFile;
 use super::backend::{Backend, Earlier, OutgoingMessage, Request};
 use super::catch_up::{Away, MISSED, Missed, catch_up};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
+use super::named_file::NamedFile;
 use super::reconnect::Reconnect;
 use super::shown_turns::ShownTurns;
 use super::socket::{Broken, Socket};
@@ -160,8 +160,7 @@ impl Remote {
     /// Reports the stored turns that were not reported yet.
     fn tell_stored(&mut self, transcript: Option<&Transcript>) {
         let Some(transcript) = transcript else {
-            let again =
-                self.own.iter().map(|turn| BackendEvent { turn: turn.clone(), event: ChatEvent::Again });
+            let again = self.own.iter().map(|turn| BackendEvent::within(turn, ChatEvent::Again));
             self.queue.extend(again);
             return;
         };
@@ -214,26 +213,29 @@ impl Remote {
                     if is_withdrawn {
                         self.to_stop.push(turn.clone());
                     }
-                    self.own.push(turn.clone());
-                    self.tell(&turn, ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) });
+                    let event = ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) };
+                    self.queue.push_back(BackendEvent { turn: turn.clone(), event, frame: frame.clone() });
+                    self.own.push(turn);
                 }
                 AckOutcome::Later => {}
                 AckOutcome::Refused => {
-                    self.queue.push_back(BackendEvent::outside(ChatEvent::Refused(text("message"))))
+                    let event = ChatEvent::Refused(text("message"));
+                    self.queue.push_back(BackendEvent { turn, event, frame: frame.clone() });
                 }
                 AckOutcome::None if text("code") == "bad_edit" => {
                     let (id, why) = (text("id"), text("message"));
                     self.queue.push_back(BackendEvent::outside(ChatEvent::EditRefused { id, why }));
                 }
                 AckOutcome::None if kind == "error" && text("code") != "unknown_approval" => {
-                    self.queue.push_back(BackendEvent::outside(ChatEvent::Notice(text("message"))));
+                    let event = ChatEvent::Notice(text("message"));
+                    self.queue.push_back(BackendEvent { turn, event, frame: frame.clone() });
                 }
                 AckOutcome::None => {}
             }
         } else if self.own.contains(&turn) {
             if let Some(received) = BackendEvent::of(frame) {
                 match received.event {
-                    ChatEvent::Done(_) => self.finish(&turn, received.event),
+                    ChatEvent::Done(_) => self.finish(received),
                     _ => self.queue.push_back(received),
                 }
             }
@@ -253,14 +255,14 @@ impl Remote {
     }
 
     fn tell(&mut self, turn: &str, event: ChatEvent) {
-        self.queue.push_back(BackendEvent { turn: turn.to_owned(), event });
+        self.queue.push_back(BackendEvent::within(turn, event));
     }
 
     /// Reports the end of a turn, once.
-    fn finish(&mut self, turn: &str, event: ChatEvent) {
-        self.own.retain(|own| own != turn);
-        self.told.note(turn);
-        self.tell(turn, event);
+    fn finish(&mut self, end: BackendEvent) {
+        self.own.retain(|own| *own != end.turn);
+        self.told.note(&end.turn);
+        self.queue.push_back(end);
     }
 
     /// Ends a temporary conversation that is left. One whose server does not hear of it ends after an hour.
@@ -274,7 +276,7 @@ impl Remote {
     fn give_up(&mut self, turn: &str, why: &str) {
         self.tell(turn, ChatEvent::Error(why.to_owned()));
         let outcome = Outcome { turn: turn.to_owned(), stop_reason: "error".into(), ..Outcome::default() };
-        self.finish(turn, ChatEvent::Done(outcome));
+        self.finish(BackendEvent::within(turn, ChatEvent::Done(outcome)));
     }
 
     /// Looks up a turn of another client in the transcript and reports it, after the earlier turns that were not reported.
@@ -294,7 +296,8 @@ impl Remote {
             // A message that no turn made, or whose question is unknown.
             None => {
                 let turn = outcome.turn.clone();
-                self.finish(&turn, ChatEvent::OthersTurn(OthersTurn { said: String::new(), outcome }));
+                let event = ChatEvent::OthersTurn(OthersTurn { said: String::new(), outcome });
+                self.finish(BackendEvent::within(&turn, event));
             }
         }
         Ok(())
@@ -321,7 +324,7 @@ impl Remote {
         for notice in &turn.notices {
             self.tell(&id, ChatEvent::Notice(notice.clone()));
         }
-        self.finish(&id, ChatEvent::Done(turn.other.outcome.clone()));
+        self.finish(BackendEvent::within(&id, ChatEvent::Done(turn.other.outcome.clone())));
     }
 
     /// Runs one step: a frame, a look into the transcript, or an attempt to connect.

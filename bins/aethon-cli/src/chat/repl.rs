@@ -18,6 +18,7 @@ use super::actions::{
 };
 use super::attach::{self, Named};
 use super::backend::{Backend, Earlier, Listing, OutgoingMessage, Request};
+use super::clipboard;
 use super::command::{Line, help};
 use super::complete::ListRequest;
 use super::editor;
@@ -145,6 +146,13 @@ impl Chat {
                         return Ok(());
                     }
                 }
+                // A key that stands for a command. The line stays as it is, and is continued.
+                Signal::HostCommand(command) => {
+                    self.was_interrupted = false;
+                    if !self.take(backend, &command).await? {
+                        return Ok(());
+                    }
+                }
                 Signal::CtrlC if !self.was_interrupted => {
                     self.was_interrupted = true;
                     self.choices.clear();
@@ -239,6 +247,7 @@ impl Chat {
             Line::Undo => self.undo(backend).await?,
             Line::Edit(text) => self.prefill(&editor::edited(text, &self.drafts)?),
             Line::Run(command) => self.run_command(command).await?,
+            Line::Paste => self.paste().await?,
             Line::Copy => copy(backend).await?,
             Line::Export(file) => export(backend, &self.session, file).await?,
             Line::Usage => usage(backend).await?,
@@ -339,6 +348,16 @@ impl Chat {
         self.interrupts.forget_stop().await;
         put(&style().dim("the next message takes the output along; Ctrl-C leaves it out\n"));
         let mark = self.pastes.keep_output(ran.text, ran.lines);
+        self.prefill(&format!("{mark} "));
+        Ok(())
+    }
+
+    /// Puts the picture in the clipboard into the next line.
+    async fn paste(&mut self) -> Result<()> {
+        if self.typed.is_none() {
+            anyhow::bail!("/paste needs a terminal");
+        }
+        let mark = self.pastes.keep_picture(clipboard::picture().await?);
         self.prefill(&format!("{mark} "));
         Ok(())
     }

@@ -11,7 +11,7 @@ use aethon::core::model::Effort;
 use anyhow::{Context, Result};
 
 use crate::args::{ChatArgs, Common};
-use crate::chat::ask::Ended;
+use crate::chat::ask::{Ended, Output};
 use crate::chat::repl::{self, Start};
 use crate::chat::{self, Audience, Habits, OutgoingMessage, ask as question};
 use crate::daemon::Finder;
@@ -66,8 +66,8 @@ pub(crate) struct Wish {
     pub(crate) model: Option<String>,
     /// The file with the JSON Schema of the answer.
     pub(crate) schema: Option<PathBuf>,
-    /// Whether one JSON object about the turn is printed instead of the answer.
-    pub(crate) json: bool,
+    /// What is printed of the answer.
+    pub(crate) output: Output,
 }
 
 /// Asks once. The exit status is 1 if the assistant could not answer or the answer could not be written, 2 if the schema
@@ -86,7 +86,7 @@ pub(crate) async fn ask(common: &Common, wish: Wish) -> Result<ExitCode> {
     let backend = chat::open(prepared, finder, &session, Audience::Program).await?;
     let (effort, model) = (wish.effort, wish.model);
     let message = OutgoingMessage { effort, model, schema, ..OutgoingMessage::of(text) };
-    Ok(match question::run(backend, &session, &message, wish.json).await? {
+    Ok(match question::run(backend, &session, &message, wish.output).await? {
         Ended::Answered => ExitCode::SUCCESS,
         Ended::Failed => ExitCode::FAILURE,
         // As shells report a program that Ctrl-C ended.

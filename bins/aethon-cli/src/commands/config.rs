@@ -30,11 +30,13 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
         ConfigCommand::List { part, set, json } => reference::list(common, part.as_deref(), set, json)?,
         ConfigCommand::Explain { key } => reference::explain(common, &key)?,
         ConfigCommand::Reload => effect::reload(common)?,
-        ConfigCommand::Set { key, value, force, reload } => {
+        ConfigCommand::Set { key, value: None, .. } => return Err(reference::without_value(&key)),
+        ConfigCommand::Set { key, value: Some(value), force, reload } => {
             let sources = crate::setup::sources(common)?;
             aethon::Home::at(&sources.home).prepare()?;
             let new_keys = if force { NewKeys::Written } else { NewKeys::Refused };
-            set_in_file(&sources, &key, &value, new_keys).map_err(crate::setup::refused)?;
+            set_in_file(&sources, &key, &value, new_keys)
+                .map_err(|error| reference::with_whole_entry(crate::setup::refused(error), &key, &value))?;
             note(&sources, AuditAction::Config, (&key, "set"))?;
             warn(common);
             print(&format!("{key} is set in {}\n", sources.config_file().display()))?;

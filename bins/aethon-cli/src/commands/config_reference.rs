@@ -1,9 +1,9 @@
 //! `config list` and `config explain`: the keys with their values, where those come from, and what they mean.
 
-use aethon::config::{KnownKey, NAME, known_keys, schema, schema_of};
+use aethon::config::{KnownKey, NAME, known_keys, nearest_word, schema, schema_of};
 use aethon::core::service::ConfigKey;
 use aethon::{config_keys, is_reloadable};
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use crate::args::Common;
 use crate::commands::{print, print_json};
@@ -51,6 +51,51 @@ pub(crate) fn explain(common: &Common, wanted: &str) -> Result<()> {
         out.push_str(&format!("{}\n    {}\n", known.name, known.description));
     }
     print(&out)
+}
+
+/// Returns the refusal of `config set KEY` without a value: what the key takes, and a line that works.
+pub(crate) fn without_value(wanted: &str) -> Error {
+    let known = known_keys();
+    let Some(key) = known.iter().find(|known| matches(&known.name, wanted)) else {
+        let words: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+        let hint = nearest_word(wanted, &words).map(|near| format!("; the nearest is {near}"));
+        let hint = hint.unwrap_or_default();
+        return refused(format!("there is no key {wanted:?}{hint}; `aethon-cli config list` lists them all"));
+    };
+    let takes = allowed(&key.name, &key.words).map(|allowed| format!(" ({allowed})")).unwrap_or_default();
+    let example = key.words.first().map_or("VALUE", String::as_str);
+    refused(format!(
+        "{wanted} needs a value{takes}, such as in `aethon-cli config set {wanted} {example}`; \
+         `config explain {wanted}` tells more, and `config unset {wanted}` brings the default back"
+    ))
+}
+
+/// Adds to the refusal of a key how its whole entry is written, if the refusal is about what else the entry needs: a job without
+/// its prompt cannot be stored, not even for a moment.
+pub(crate) fn with_whole_entry(refusal: Error, wanted: &str, value: &str) -> Error {
+    let words = format!("{refusal:#}");
+    let Some((entry, key)) = entry_of(wanted) else { return refusal };
+    if !words.contains(&entry) || words.contains(&format!("{wanted}: ")) {
+        return refusal;
+    }
+    refused(format!(
+        "{words}; an entry that needs several keys is written at once, such as in \
+         `aethon-cli config set {entry} '{{ {key} = {value:?}, ... }}'`"
+    ))
+}
+
+/// Splits a key below a name of the owner's choice into the entry of that name and the rest.
+fn entry_of(wanted: &str) -> Option<(String, String)> {
+    let known = known_keys();
+    let pattern = known.iter().find(|known| matches(&known.name, wanted))?;
+    let at = pattern.name.split('.').position(|part| part == NAME)?;
+    let parts: Vec<&str> = wanted.split('.').collect();
+    let (entry, key) = parts.split_at(at + 1);
+    (!key.is_empty()).then(|| (entry.join("."), key.join(".")))
+}
+
+fn refused(words: String) -> Error {
+    aethon::Error::refused(words).into()
 }
 
 fn keys(common: &Common) -> Result<Vec<ConfigKey>> {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, SopCommand};
+use crate::chat::ask::Output;
 use crate::daemon::encoded;
 
 /// The maximum number of runs listed.
@@ -30,7 +31,8 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
             }
             let text = format!("/{name} {}", text.join(" "));
             let text = vec![text.trim().to_owned()];
-            let wish = super::chat::Wish { text, reads_input: true, session, json, ..Default::default() };
+            let output = Output::of(json, false);
+            let wish = super::chat::Wish { text, reads_input: true, session, output, ..Default::default() };
             super::chat::ask(common, wish).await
         }
         command => {

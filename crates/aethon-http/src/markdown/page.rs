@@ -15,6 +15,17 @@ pub(super) const TABLE_BOX: &str =
 pub(crate) struct Page<'a> {
     /// Returns the address of a document that a link names; `None` if it is not shown here.
     pub(crate) address: &'a dyn Fn(&str) -> Option<String>,
+    /// Returns a picture of ours that a document shows; `None` if it has no such picture.
+    pub(crate) picture: &'a dyn Fn(&str) -> Option<Picture>,
+}
+
+/// A picture of ours.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    /// Its address.
+    pub(crate) address: String,
+    /// Its width and height in pixels, so that the text below it does not jump when it has loaded.
+    pub(crate) size: (u32, u32),
 }
 
 /// The links below a heading of the second rank.
@@ -67,6 +78,19 @@ impl Page<'_> {
     }
 }
 
+impl Page<'_> {
+    /// Shows a picture of ours. Returns whether there is such a picture; others are never loaded.
+    pub(super) fn show_picture(&self, html: &mut String, url: &str, description: &str) -> bool {
+        let Some(Picture { address, size: (width, height) }) = (self.picture)(url) else { return false };
+        html.push_str("<img src=\"");
+        escape_into(html, &address);
+        html.push_str("\" alt=\"");
+        escape_into(html, description);
+        html.push_str(&format!("\" width=\"{width}\" height=\"{height}\" loading=\"lazy\">"));
+        true
+    }
+}
+
 /// Returns the name of a heading in addresses, as GitHub makes it.
 pub(super) fn anchor(words: &str) -> String {
     let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ' ');
@@ -92,7 +116,21 @@ mod tests {
 
     fn shown(markdown: &str) -> String {
         let address = |target: &str| target.strip_suffix(".md").map(|name| format!("/docs/{name}"));
-        render_page(markdown, Page { address: &address })
+        let picture = |target: &str| {
+            let address = target.strip_suffix(".png").map(|name| format!("/static/{name}"))?;
+            Some(Picture { address, size: (760, 520) })
+        };
+        render_page(markdown, Page { address: &address, picture: &picture })
+    }
+
+    #[test]
+    fn own_pictures_are_shown_and_others_are_never_loaded() {
+        assert_eq!(
+            shown("![A \"start\"](start.png)"),
+            "<p><img src=\"/static/start\" alt=\"A &quot;start&quot;\" width=\"760\" height=\"520\" loading=\"lazy\"></p>"
+        );
+        let foreign = shown("![a](https://example.com/a.jpg)");
+        assert!(!foreign.contains("<img"), "{foreign}");
     }
 
     #[test]

@@ -434,9 +434,12 @@ impl Writer<'_> {
         self.links.push(opened);
     }
 
-    /// Renders a picture as a link to it, or as its description inside another link. Pictures are never loaded.
+    /// Renders a picture as a link to it, or as its description inside another link. Only those of our own documents are loaded.
     fn image(&mut self, link: &NodeLink, description: &str) {
         let description = if description.trim().is_empty() { "image" } else { description };
+        if self.page.is_some_and(|page| page.show_picture(&mut self.html, &link.url, description)) {
+            return;
+        }
         match Target::parse(&link.url) {
             Some(target) if self.links.is_empty() => {
                 target.open(&mut self.html, &link.title);
