@@ -232,3 +232,17 @@ fn usage_panel_matches_the_api_and_log_is_searchable() {
     page.until("nothing is found", "/No line matches/.test(one('.panel-logs').innerText)");
     page.assert_clean();
 }
+
+#[test]
+fn monitor_names_work_by_its_task() {
+    let Some(page) = Page::open(&["work.enabled=true"]) else { return };
+    let task = json!({"title": "Count the receipts", "detail": "!say counted", "acceptance": ["counted"]});
+    let planned = page.server().post("/api/work", &json!({"goal": "Do the accounts", "tasks": [task]}));
+    assert!(planned.status < 300, "{planned:?}");
+    page.go("/dashboard#/monitor?view=turns");
+    let row = "one('.panel-monitor tbody tr[data-key]')?.innerText ?? ''";
+    page.until("its turn is listed", &format!("/Task: Count the receipts/.test({row})"));
+    let seen = page.browser.text(row);
+    assert!(!seen.contains("larger piece of work"), "{seen}");
+    page.assert_clean();
+}

@@ -9,13 +9,14 @@ const MAX_EVIDENCE: usize = 1_500;
 
 /// The instructions of a task.
 pub(super) fn task(work: &Work, task: &WorkTask) -> String {
+    // The title comes first, because a conversation is listed by the beginning of its first message.
     let mut text = format!(
-        "You work on task {} of {} of a larger piece of work, on your own: no person reads along or can answer.\n\n\
-         Goal of the whole: {}\n\nYour task: {}\n",
+        "Task: {}\n\nThis is task {} of {} of a larger piece of work. You work on it on your own: no person reads \
+         along or can answer.\n\nGoal of the whole: {}\n",
+        task.title,
         task.number,
         work.tasks.len(),
-        work.goal,
-        task.title
+        work.goal
     );
     if !task.detail.is_empty() {
         // Writing to a string cannot fail.

@@ -150,7 +150,11 @@ async fn a_plan_is_worked_in_order_and_ends_with_a_receipt() {
     let transcript = stage.test.transcript(&session("a"));
     assert!(transcript.last().unwrap().contains("is done"), "{transcript:?}");
     let asked = stage.test.requests();
-    assert!(asked[0].messages[0].text().contains("task 1 of 2"));
+    let brief = asked[0].messages[0].text();
+    assert!(
+        brief.starts_with("Task: ") && brief.contains("task 1 of 2"),
+        "it is listed by its beginning: {brief}"
+    );
     let second = asked[2].messages[0].text();
     assert!(second.contains("Done before") && second.contains("the check passed"), "{second}");
     assert_eq!(asked[2].messages.len(), 1, "each task begins anew");
