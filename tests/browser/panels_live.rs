@@ -240,9 +240,10 @@ fn monitor_names_work_by_its_task() {
     let planned = page.server().post("/api/work", &json!({"goal": "Do the accounts", "tasks": [task]}));
     assert!(planned.status < 300, "{planned:?}");
     page.go("/dashboard#/monitor?view=turns");
-    let row = "one('.panel-monitor tbody tr[data-key]')?.innerText ?? ''";
-    page.until("its turn is listed", &format!("/Task: Count the receipts/.test({row})"));
-    let seen = page.browser.text(row);
+    // The receipt in the conversation that planned it is a turn, too.
+    let names = "all('.panel-monitor .monitor-session').map((session) => session.innerText).join('\\n')";
+    page.until("its turn is listed", &format!("/Task: Count the receipts/.test({names})"));
+    let seen = page.browser.text(names);
     assert!(!seen.contains("larger piece of work"), "{seen}");
     page.assert_clean();
 }
