@@ -241,7 +241,7 @@ fn monitor_names_work_by_its_task() {
     assert!(planned.status < 300, "{planned:?}");
     page.go("/dashboard#/monitor?view=turns");
     // The receipt in the conversation that planned it is a turn, too.
-    let names = "all('.panel-monitor .monitor-session').map((session) => session.innerText).join('\\n')";
+    let names = "all('.panel-monitor .monitor-session').map((session) => session.textContent).join('\\n')";
     page.until("its turn is listed", &format!("/Task: Count the receipts/.test({names})"));
     let seen = page.browser.text(names);
     assert!(!seen.contains("larger piece of work"), "{seen}");
