@@ -29,7 +29,7 @@ pub(super) struct Named {
 /// A file cannot be read or attached: the message must not go without it.
 pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
     let mut named = Named { files: pastes.pictures_in(text), pasted: Vec::new() };
-    check_count(&named.files)?;
+    check_count(named.files.len())?;
     for word in text.split_whitespace() {
         let Some(path) = word.strip_prefix('@').and_then(existing) else { continue };
         if pastes.have_named(word) {
@@ -39,14 +39,14 @@ pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
             }
             continue;
         }
+        check_count(named.files.len() + 1)?;
         named.files.push(read(&path)?);
-        check_count(&named.files)?;
     }
     Ok(named)
 }
 
-fn check_count(files: &[NamedFile]) -> Result<()> {
-    if files.len() > MAX_FILES {
+fn check_count(files: usize) -> Result<()> {
+    if files > MAX_FILES {
         bail!("at most {MAX_FILES} files can come with one message");
     }
     Ok(())

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use aethon::core::message::begins_like_picture;
 use aethon::core::upload::MAX_UPLOAD;
 use anyhow::{Result, anyhow, bail};
 
@@ -31,9 +32,6 @@ const REMEDY: &str = if cfg!(target_os = "macos") {
 /// How long a program may take. Those of X11 wait for the program that the picture was copied in.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How a PNG begins.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
-
 /// Returns the picture in the clipboard, as PNG.
 ///
 /// # Errors
@@ -53,7 +51,7 @@ fn first_picture(programs: &[&[&str]], is_remote: bool) -> Result<Vec<u8>> {
             Ok(bytes) if bytes.len() > MAX_UPLOAD => {
                 bail!("the picture is too large: a file may have {} MB", MAX_UPLOAD >> 20)
             }
-            Ok(bytes) if bytes.starts_with(PNG) => return Ok(bytes),
+            Ok(bytes) if begins_like_picture("image/png", &bytes) => return Ok(bytes),
             _ => has_program = true,
         }
     }
@@ -108,6 +106,6 @@ mod tests {
     #[test]
     fn the_first_program_with_a_picture_counts() {
         let picture = first_picture(&[&["false"], &["printf", "\\211PNG\\r\\n\\032\\nrest"]], false).unwrap();
-        assert_eq!(picture, [PNG, b"rest"].concat());
+        assert_eq!(picture, b"\x89PNG\r\n\x1a\nrest");
     }
 }
