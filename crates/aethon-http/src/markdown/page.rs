@@ -76,9 +76,7 @@ impl Page<'_> {
         html.push_str("\">");
         true
     }
-}
 
-impl Page<'_> {
     /// Shows a picture of ours. Returns whether there is such a picture; others are never loaded.
     pub(super) fn show_picture(&self, html: &mut String, url: &str, description: &str) -> bool {
         let Some(Picture { address, size: (width, height) }) = (self.picture)(url) else { return false };
