@@ -7,7 +7,8 @@
 /** @typedef {"html" | "svg"} Kind */
 /**
  * @typedef {{figure: HTMLElement, pre: HTMLElement, button: HTMLElement, words: typeof import("../texts/artefacts.js").artefactWords,
- *   make: typeof import("../shared/dom.js").make, iconButton: typeof import("../shared/controls.js").iconButton}} Parts
+ *   make: typeof import("../shared/dom.js").make, iconButton: typeof import("../shared/controls.js").iconButton,
+ *   saveFile: typeof import("../shared/save-file.js").saveFile}} Parts
  *   the block, its code, and the button that opens the preview
  */
 
@@ -203,9 +204,7 @@ export class Preview {
 
   #save() {
     const type = this.#kind === "svg" ? "image/svg+xml" : "text/html";
-    const href = URL.createObjectURL(new Blob([this.#code], { type }));
-    this.#parts.make("a", { href, download: fileName(this.#kind, this.#code) }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 60000);
+    this.#parts.saveFile(fileName(this.#kind, this.#code), new Blob([this.#code], { type }));
   }
 
   /** @param {PointerEvent} down */

@@ -3,14 +3,14 @@
 
 import { iconButton } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
+import { importAgain } from "../shared/import-again.js";
+import { saveFile } from "../shared/save-file.js";
 import { toast } from "../shared/toast.js";
 import { artefactWords as words } from "../texts/artefacts.js";
 
 /** @import { Kind, Preview } from "../artefact/preview.js" */
 
 const script = new URL("../artefact/preview.js", import.meta.url).href;
-/** A browser remembers an address that could not be loaded. */
-let failures = 0;
 
 /** What a block offers. @typedef {{button: HTMLElement, preview: Preview | null}} Offer */
 /** @type {WeakMap<HTMLElement, Offer>} */
@@ -76,14 +76,13 @@ async function open(figure, pre) {
   if (!offer) return;
   try {
     /** @type {typeof import("../artefact/preview.js")} */
-    const { Preview } = await import(failures ? `${script}?again=${failures}` : script);
+    const { Preview } = await importAgain(script);
     const text = pre.textContent ?? "";
     const kind = artefactKind(figure.dataset.language ?? "", text);
     if (!kind || !figure.isConnected || offers.get(figure) !== offer) return;
-    offer.preview ??= new Preview({ figure, pre, button: offer.button, words, make, iconButton });
+    offer.preview ??= new Preview({ figure, pre, button: offer.button, words, make, iconButton, saveFile });
     offer.preview.open(kind, text);
   } catch {
-    failures += 1;
     toast(words.failed);
   }
 }

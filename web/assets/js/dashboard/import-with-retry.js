@@ -1,8 +1,6 @@
-// Loads modules on demand. For the lifetime of a page, browsers remember an address that could not be loaded, so a module that
-// failed because the server was restarting is requested under a different address the next time.
+// Loads the modules of the dashboard on demand.
 
-/** The number of failed loads of each module. @type {Map<string, number>} */
-const failures = new Map();
+import { importAgain } from "../shared/import-again.js";
 
 /**
  * What the modules have that are loaded on demand.
@@ -14,12 +12,4 @@ const failures = new Map();
  * Loads the module `NAME.js` in this folder.
  * @template {"palette" | `panels/${string}/index`} Name @param {Name} name @returns {Promise<Loaded<Name>>}
  */
-export async function importWithRetry(name) {
-  const failed = failures.get(name) ?? 0;
-  try {
-    return await import(failed ? `./${name}.js?again=${failed}` : `./${name}.js`);
-  } catch (problem) {
-    failures.set(name, failed + 1);
-    throw problem;
-  }
-}
+export const importWithRetry = (name) => importAgain(new URL(`./${name}.js`, import.meta.url).href);

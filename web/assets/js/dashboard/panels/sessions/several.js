@@ -4,7 +4,7 @@ import { oneByOne, selection } from "../../../components/selection.js";
 import { Problem } from "../../../shared/api.js";
 import { at } from "../../../shared/base.js";
 import { askToDelete, sayDeleted } from "../../../shared/bin.js";
-import { make } from "../../../shared/dom.js";
+import { saveFile } from "../../../shared/save-file.js";
 import { toast } from "../../../shared/toast.js";
 import { visibleText } from "../../../shared/visible.js";
 import { selectionWords as words } from "../../../texts/selection.js";
@@ -61,7 +61,7 @@ export function severalSessions(context, changed) {
       if (!answer.ok) throw new Error(`${titleOf(row)}: ${answer.status}`);
       pieces.push((await answer.text()).trim());
     });
-    if (pieces.length > 0) save(pieces.join("\n\n---\n\n"));
+    if (pieces.length > 0) saveFile(words.sessions.file, new Blob([`${pieces.join("\n\n---\n\n")}\n`], { type: "text/markdown" }));
     return report(outcome, rows.length, "");
   };
   return selection({
@@ -78,14 +78,4 @@ export function severalSessions(context, changed) {
 /** What is gone already counts as deleted. @param {unknown} problem */
 export function unlessGone(problem) {
   if (!(problem instanceof Problem) || problem.status !== 404) throw problem;
-}
-
-/** @param {string} text */
-function save(text) {
-  const href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/markdown" }));
-  const link = make("a", { href, download: words.sessions.file });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(href), 60000);
 }
