@@ -38,6 +38,7 @@ import { fits } from "./size.js";
 import { loadFailed, signInState } from "./states.js";
 import { TemporaryNote, endOnLeaving, endTemporary, renewTemporary } from "./temporary.js";
 import { Transcript } from "./transcript.js";
+import { openApproval } from "./turn.js";
 import { modelMissing, welcome } from "./welcome.js";
 
 /** @import { TurnFrame } from "../wire/frames.js" */
@@ -577,9 +578,7 @@ class ChatPage {
     const shown = isTemporary(session.name) ? temporaryWords.title : named;
     const title = visibleText(shown);
     if (this.#title.textContent !== title) fill(this.#title, ...visible(shown));
-    const waits = session.conversation
-      .unfinished()
-      .some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
+    const waits = session.conversation.unfinished().some(openApproval);
     const elsewhere = this.#sidebar.elsewhere();
     const name = waits || elsewhere.waits ? texts.approval.titleMark : title;
     showUnread(name, elsewhere.unread);

@@ -1,6 +1,6 @@
 // One exchange, empty or parsed from the stored transcript. Pure: no page, no network.
 
-/** @import { Turn, Reply, StoredMessage, ToolPart, Usage } from "./types.js" */
+/** @import { ApprovalPart, Turn, Reply, StoredMessage, ToolPart, Usage } from "./types.js" */
 /** @import { Block } from "../wire/api.js" */
 
 let created = 0;
@@ -33,6 +33,12 @@ export function newTurn(key, known = {}) {
 
 /** @returns {Reply} */
 export const emptyReply = () => ({ blocks: [], extras: [], source: "" });
+
+/** The approval that a turn waits for. @param {Turn} turn @returns {ApprovalPart | undefined} */
+export function openApproval({ reply }) {
+  for (const { part } of reply.extras) if (part.kind === "approval" && !part.decision) return part;
+  return undefined;
+}
 
 /** The number of turns created so far; a turn with a greater `sequence` is newer. */
 export const turnSequence = () => created;

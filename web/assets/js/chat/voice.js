@@ -11,10 +11,10 @@ import { visible } from "../shared/visible.js";
 import { voiceWords as words } from "../texts/voice.js";
 import { Microphone } from "./microphone.js";
 import { stopReading } from "./read-aloud.js";
-import { turnSequence } from "./turn.js";
+import { openApproval, turnSequence } from "./turn.js";
 import { Reading } from "./voice-reading.js";
 
-/** @import { ApprovalPart, Turn } from "./types.js" */
+/** @import { Turn } from "./types.js" */
 
 const patienceMs = 120000;
 /** After so many sentences in a row that could not be understood, it ends. */
@@ -167,12 +167,6 @@ export class VoiceConversation {
     this.element.dataset.state = state;
     this.#state.textContent = words.states[state];
   }
-}
-
-/** The question that waits for the person. @param {Turn} turn @returns {ApprovalPart | undefined} */
-function openApproval(turn) {
-  for (const { part } of turn.reply.extras) if (part.kind === "approval" && !part.decision) return part;
-  return undefined;
 }
 
 /** @param {Blob} sentence @param {AbortSignal} signal @returns {Promise<string>} */
