@@ -19,15 +19,11 @@ export function nextSentences(text, count, isComplete) {
   return all.slice(count, isComplete ? all.length : -1);
 }
 
-/** What of an answer is spoken. @param {Turn} turn */
-function spoken({ reply: { blocks } }) {
-  return spokenText(
-    blocks.map((html) => {
-      const block = make("div", { class: "prose" });
-      setRenderedHtml(block, html);
-      return block;
-    }),
-  );
+/** What of a block is spoken. @param {string} html */
+function spoken(html) {
+  const block = make("div", { class: "prose" });
+  setRenderedHtml(block, html);
+  return spokenText([block]);
 }
 
 export class Reading {
@@ -35,6 +31,7 @@ export class Reading {
   #paused;
   #read = 0;
   #drawn = "";
+  /** What is spoken of each block; while an answer grows, it is its last one that changes. @type {{html: string, text: string}[]} */ #blocks = [];
   /** @type {string[]} */ #queue = [];
   #isStopped = false;
   /** @type {(() => void) | null} Ends the sentence that is being read. */ #skip = null;
@@ -56,7 +53,10 @@ export class Reading {
     const now = `${turn.version} ${turn.state}`;
     if (now === this.#drawn) return;
     this.#drawn = now;
-    const next = nextSentences(spoken(turn), this.#read, turn.state === "done");
+    const known = this.#blocks;
+    this.#blocks = turn.reply.blocks.map((html, at) => (known[at]?.html === html ? known[at] : { html, text: spoken(html) }));
+    const text = this.#blocks.map((block) => block.text).join("\n");
+    const next = nextSentences(text, this.#read, turn.state === "done");
     this.#read += next.length;
     for (const sentence of next) this.say(sentence);
   }
