@@ -42,7 +42,10 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
 
 /// The tests that are about the file of SQLite, about disks under it, or about how long it takes until another process takes over,
 /// which takes no lease there.
-const ABOUT_THE_FILE: [&str; 6] = [
+const ABOUT_THE_FILE: [&str; 9] = [
+    "database_of_a_newer_version_is_refused_unchanged",
+    "file_other_than_a_database_is_refused_unchanged",
+    "home_layout_is_private_under_any_umask",
     "durable::backup",
     "durable::bad_disks",
     "durable::damaged",

@@ -38,6 +38,8 @@ use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
 use aethon_workflows::PromptFolder;
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -55,6 +57,7 @@ use crate::reach::Reach;
 use crate::runtime;
 use crate::telemetry::{Collector, TelemetryTask};
 use crate::temporary::Temporary;
+use crate::typed_answer;
 use crate::uploads::UploadFolder;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
@@ -197,6 +200,21 @@ impl Aethon {
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session)?;
         Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
+    }
+
+    /// Sends a message to a session and waits for an answer of a type, whose JSON Schema goes with the message. An answer that does
+    /// not fit it is given back to the model to correct. Approval requests are denied.
+    ///
+    /// Fails if the type's schema cannot be checked ([`AnswerSchema`](aethon_core::answer_schema::AnswerSchema) lists what can), or
+    /// if the turn ends without an answer that fits.
+    pub async fn ask_as<T>(&self, session: &str, text: impl Into<String>) -> Result<T>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        let inbound =
+            Inbound::say(SessionId::parse(session)?, text).with_schema(typed_answer::schema::<T>()?);
+        let reply = assistant::ask(&*self.assistant(), inbound, Arc::new(Unattended)).await?;
+        typed_answer::read(&reply)
     }
 
     /// Sends a message to a session and returns its answer while it is made, as a stream of events. Approval requests are denied.

@@ -74,6 +74,7 @@ mod shared_recordings;
 mod telemetry;
 mod temporary;
 mod transcription;
+mod typed_answer;
 pub mod upgrade;
 mod upkeep;
 mod uploads;

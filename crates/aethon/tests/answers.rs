@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "in tests a failed expectation is the result")]
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use aethon::core::approval::Decision;
 use aethon::core::ids::SessionId;
 use aethon::core::message::{Inbound, TurnEnd};
+use aethon::core::schemars::{self, JsonSchema};
 use aethon::core::surface::TurnEvent;
 use aethon::{Aethon, Answer, Attendance, Builder, Service};
 use serde_json::json;
@@ -124,6 +127,57 @@ async fn a_service_hands_out_its_assistant_and_address() {
     running.await.unwrap().unwrap();
     let late = aethon.ask("embed:one", "!say late").await.unwrap_err();
     assert!(late.as_core().is_some_and(aethon::core::error::Error::is_busy), "{late:?}");
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
+struct Invoice {
+    /// The total with taxes.
+    cents: u64,
+    payer: Option<String>,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
+struct Line {
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Work,
+    Parts,
+}
+
+#[tokio::test]
+async fn an_answer_becomes_a_type_or_an_error_that_says_why() {
+    let home = tempfile::tempdir().unwrap();
+    let assistant = open(home.path()).await;
+    let ask = async |answer: &str| assistant.ask_as::<Invoice>("embed:typed", format!("!say {answer}")).await;
+    let answer = r#"{"cents": 14400, "payer": "Ada", "lines": [{"text": "a new lock", "kind": "parts"}]}"#;
+    let lines = vec![Line { text: "a new lock".into(), kind: Kind::Parts }];
+    let invoice = Invoice { cents: 14400, payer: Some("Ada".into()), lines };
+    assert_eq!(ask(answer).await.unwrap(), invoice);
+    let without_payer = ask(r#"{"cents": 5, "payer": null, "lines": []}"#).await.unwrap();
+    assert_eq!(without_payer, Invoice { cents: 5, payer: None, lines: Vec::new() });
+
+    let refused = ask(r#"{"cents": -1, "lines": []}"#).await.unwrap_err().to_string();
+    assert!(refused.contains("/cents"), "{refused}");
+    let refused =
+        ask(r#"{"cents": 1, "lines": [{"text": "a", "kind": "gift"}]}"#).await.unwrap_err().to_string();
+    assert!(refused.contains("/lines/0/kind"), "{refused}");
+    let refused = ask("no invoice here").await.unwrap_err().to_string();
+    assert!(refused.contains("not JSON"), "{refused}");
+
+    // A table of any keys has no schema of its own fields, and is one all the same.
+    let table = assistant.ask_as::<BTreeMap<String, u8>>("embed:typed", r#"!say {"a": 1}"#).await.unwrap();
+    assert_eq!(table, BTreeMap::from([("a".to_owned(), 1)]));
+    // A schema cannot say all that a type checks.
+    let refused =
+        assistant.ask_as::<IpAddr>("embed:typed", r#"!say "no address""#).await.unwrap_err().to_string();
+    assert!(refused.contains("but not the type: invalid IP address"), "{refused}");
+    assistant.shutdown(Duration::from_secs(5)).await;
 }
 
 #[test]
