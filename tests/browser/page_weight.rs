@@ -53,6 +53,8 @@ fn assert_nothing_moves(is_phone: bool) {
     if is_phone {
         page.browser.become_phone(390, 844);
     }
+    // On a slow machine what comes later comes visibly later.
+    page.browser.devtools("Emulation.setCPUThrottlingRate", &json!({"rate": 6}));
     page.go("/#/talk-0");
     page.browser.reload();
     page.until("the conversation is there", "shown(one('#message')) && one('.turn') && !one('.skeleton')");
@@ -62,6 +64,35 @@ fn assert_nothing_moves(is_phone: bool) {
         all.extend(moved(page, &format!("{}, on a phone: {is_phone}", one_line(&view.address))));
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+/// How much empty height is between the heading of a view and what stands below it.
+const HOLE: &str = "const heading = one('.panel-head h1').getBoundingClientRect();
+    const tools = one('.panel-tools').getBoundingClientRect();
+    const seen = [...one('.panel-body').querySelectorAll('*')].filter((element) => {
+        const {width, height} = element.getBoundingClientRect();
+        return width > 0 && height > 0 && element.checkVisibility({visibilityProperty: true}) && !element.matches('.visually-hidden')
+            && ([...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()) || element.matches('input, select, textarea, button, svg'));
+    });
+    const top = Math.min(...seen.map((element) => element.getBoundingClientRect().top));
+    return top - Math.max(heading.bottom, tools.height && one('.panel-tools').childElementCount ? tools.bottom : 0)";
+
+#[test]
+fn no_view_begins_with_a_hole_on_a_phone() {
+    let words = ["Plans for the garden".to_owned()];
+    let Some(used_server) = UsedServer::open(&words) else { return };
+    let page = &used_server.page;
+    page.browser.become_phone(390, 844);
+    let mut holes = Vec::new();
+    for view in used_server.views.iter().filter(|view| view.press.is_none()) {
+        used_server.load(view);
+        let hole = page.browser.run(HOLE, &[]).as_f64().expect("something stands there");
+        // The padding of the heading, of a card and of what is in it.
+        if hole > 60.0 {
+            holes.push(format!("{}: {hole} px", one_line(&view.address)));
+        }
+    }
+    assert!(holes.is_empty(), "{}", holes.join("\n"));
 }
 
 #[test]

@@ -89,6 +89,9 @@ export function together(context, paths, root, whole) {
   showIfAll();
 }
 
+/** Keeps the height of a line of buttons for those that need the server's answer. @param {Context} context */
+export const keepToolsPlace = ({ tools }) => fill(tools, make("span", { class: "button tools-place", "aria-hidden": "true" }));
+
 /** @param {Element} host @param {Node} node */
 function put(host, node) {
   if (host.firstChild !== node || host.childNodes.length > 1) fill(host, node);

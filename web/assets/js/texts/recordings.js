@@ -7,6 +7,7 @@ const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {s
 
 export const recordings = translated("recordings", {
   failed: "The recordings could not be loaded",
+  one: "Recording",
   oneFailed: "This recording could not be opened",
   eventsFailed: "Its events could not be loaded",
   list: "Recordings, newest first",

@@ -5,6 +5,7 @@ import { counted, plural } from "./count.js";
 /** @type {typeof import("../recordings.js").recordings} */
 export const recordings = {
   failed: "Die Aufzeichnungen konnten nicht geladen werden",
+  one: "Aufzeichnung",
   oneFailed: "Diese Aufzeichnung konnte nicht geöffnet werden",
   eventsFailed: "Ihre Ereignisse konnten nicht geladen werden",
   list: "Aufzeichnungen, neueste zuerst",

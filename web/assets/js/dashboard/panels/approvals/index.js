@@ -16,7 +16,7 @@ import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { searchField, select } from "../../../components/form.js";
 import { further } from "../../../components/further.js";
-import { region, state } from "../../../components/state.js";
+import { region, state, together } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { approvalsPath } from "../../approvals-path.js";
 import { approvalList, denyAll, hasKept, keptQuestions } from "../../approvals.js";
@@ -51,7 +51,9 @@ export function mount(root, context) {
     },
   });
   const past = pastDecisions(context);
-  fill(
+  together(
+    context,
+    [approvalsPath, auditPath],
     root,
     make(
       "div",

@@ -10,7 +10,7 @@ import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { company as words } from "../../../texts/company.js";
 import { errorState } from "../../../components/state.js";
-import { button } from "../../../shared/controls.js";
+import { button, skeleton } from "../../../shared/controls.js";
 import { texts } from "../../../texts.js";
 import { mostDesks } from "./floor.js";
 import { Office, callFailed, channelOf } from "./office.js";
@@ -59,12 +59,11 @@ export function mount(root, context) {
     make("figcaption", { class: "visually-hidden" }, words.picture),
     stage.element,
   );
-  const list = make(
-    "div",
-    { class: "company-list" },
+  const lists = [
     make("section", {}, make("h2", {}, words.people), people, more),
     make("section", {}, make("h2", {}, words.doors), doors),
-  );
+  ];
+  const list = make("div", { class: "company-list" }, skeleton(8));
   const layout = make("div", { class: "company" }, figure, list);
   fill(root, failure, layout, said);
 
@@ -131,6 +130,7 @@ export function mount(root, context) {
     );
     const first = !isKnown;
     isKnown = true;
+    if (first) fill(list, ...lists);
     if (first) for (const { id, state } of office.seen(Date.now())) states.set(id, state);
     show();
     if (first) stage.wake();

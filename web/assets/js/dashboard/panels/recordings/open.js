@@ -32,11 +32,14 @@ const mostEvents = 20000;
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context @param {string} name */
 export function mountOne(root, context, name) {
   /** @type {Path<Recording>} */ const path = `${listPath}/${encodeURIComponent(name)}`;
-  context.title(name, "#/recordings");
+  context.title(words.one, "#/recordings");
+  // The actions need no answer of the server, so they stand there before it and move nothing.
+  const outcome = make("div", { class: "rec-outcome", role: "status" });
+  fill(context.tools, ...actions(context, path, outcome));
   fill(root, skeleton(10));
   let isLost = false;
   const begin = async () => {
-    isLost = !(await open(root, context, name, path));
+    isLost = !(await open(root, context, { name, path, outcome }));
   };
   void begin();
   return {
@@ -47,22 +50,29 @@ export function mountOne(root, context, name) {
 }
 
 /**
+ * What is known of a recording before the server answers, and where the outcome of an action is told.
+ * @typedef {{name: string, path: Path<Recording>, outcome: HTMLElement}} Asked
+ */
+
+/**
  * Opens a recording; returns whether it is shown.
  * @param {HTMLElement} root
  * @param {import("../../context.js").Context} context
- * @param {string} name
- * @param {Path<Recording>} path
+ * @param {Asked} asked
  * @returns {Promise<boolean>}
  */
-async function open(root, context, name, path) {
+async function open(root, context, asked) {
+  const { name, path } = asked;
   try {
     /** @type {Path<Snapshots>} */ const snapshotsPath = `${path}/snapshots`;
     const [found, { snapshots = [] }] = await Promise.all([context.request(path), context.request(snapshotsPath)]);
-    if (!context.signal.aborted) show(root, context, { name, path, found, snapshots });
+    if (!context.signal.aborted) show(root, context, { ...asked, found, snapshots });
     return true;
   } catch (problem) {
     const running = problem instanceof Problem && problem.status === 404 ? await runningOf(context, name) : undefined;
     if (context.signal.aborted) return true;
+    fill(context.tools);
+    context.title(name, "#/recordings");
     if (running) {
       const link = make(
         "a",
@@ -76,7 +86,7 @@ async function open(root, context, name, path) {
       label: texts.error.again,
       icon: "retry",
       look: "button-small",
-      press: () => void open(root, context, name, path),
+      press: () => void open(root, context, asked),
     });
     const gone = button({
       label: words.remove,
@@ -108,16 +118,16 @@ async function runningOf(context, name) {
   return list?.running.find((one) => one.name === name);
 }
 
-/** @typedef {{name: string, path: string, found: Recording, snapshots: Snapshot[]}} Opened */
+/** @typedef {Asked & {found: Recording, snapshots: Snapshot[]}} Opened */
 
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context @param {Opened} opened */
-function show(root, context, { path, found, snapshots }) {
+function show(root, context, { name: file, path, outcome, found, snapshots }) {
   const session = found.session_id;
   const name = () => context.title(titleFor(context, session), "#/recordings");
   if (session) {
     name();
     loadTitles(context, name);
-  }
+  } else context.title(file, "#/recordings");
   const loadedLine = make("p", { class: "quiet rec-loaded", role: "status" });
   const place = make("span", { class: "rec-place" });
   const resume = button({ label: words.resume, icon: "play", look: "button-primary", press: () => void goOn() });
@@ -206,7 +216,6 @@ function show(root, context, { path, found, snapshots }) {
       toast(`${words.resumeFailed} ${/** @type {Error} */ (problem).message}`);
     }
   };
-  const outcome = make("div", { class: "rec-outcome", role: "status" });
   fill(context.tools, ...actions(context, path, outcome));
   fill(
     root,

@@ -2,7 +2,7 @@
 // `#/scheduler/new`.
 
 import { searchField } from "../../../components/form.js";
-import { region, state } from "../../../components/state.js";
+import { region, state, together } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button, note } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
@@ -82,7 +82,8 @@ export function mount(root, context) {
     context.tools,
     button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"]) }),
   );
-  fill(root, top, day.element, bar, view.element);
+  // The day stands above the list and is known with it.
+  together(context, [jobsPath], root, make("div", {}, top, day.element, bar, view.element));
   drawer.open(context.parts[0]);
   return {
     live: (topic, data) => {

@@ -2,7 +2,7 @@
 // is open.
 
 import { messageElements } from "../../../components/transcript.js";
-import { errorState, staleNote, state } from "../../../components/state.js";
+import { errorState, keepToolsPlace, staleNote, state } from "../../../components/state.js";
 import { badge, button, iconButton, skeleton } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
 import { icon } from "../../../shared/icons.js";
@@ -33,6 +33,7 @@ export function sessionPage(context, id) {
   let at = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let planned;
   context.title(id, hrefOf("sessions"));
+  keepToolsPlace(context);
 
   const draw = () => {
     const inOrder = [...messages.values()].sort((one, other) => Number(one.id) - Number(other.id));

@@ -5,7 +5,7 @@ import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { field, form, textArea, textInput } from "../../../components/form.js";
 import { rendered } from "../../../components/rendered.js";
-import { state } from "../../../components/state.js";
+import { keepToolsPlace, state } from "../../../components/state.js";
 import { tabs } from "../../../components/tabs.js";
 import { badge, button, iconButton, note, skeleton } from "../../../shared/controls.js";
 import { confirmDialog } from "../../../shared/dialog.js";
@@ -48,6 +48,7 @@ export function sopPage(context, name) {
   const end = new AbortController();
   context.signal.addEventListener("abort", () => end.abort());
   context.title(name, hrefOf("sops"));
+  keepToolsPlace(context);
   let isLost = false;
   const missing = (/** @type {string} */ text) =>
     state({
@@ -80,6 +81,7 @@ export function sopPage(context, name) {
     } catch (problem) {
       if (context.signal.aborted) return;
       isLost = true;
+      fill(context.tools);
       const { status, message } = /** @type {import("../../../shared/api.js").Problem} */ (problem);
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() });
       fill(
