@@ -13,7 +13,7 @@ use aethon_postgres::testkit;
 const VARIABLE: (&str, &str) = ("AETHON_TESTS_STORAGE", "postgres");
 
 /// Whether the data of a home is on a PostgreSQL server.
-fn is_postgres() -> bool {
+pub fn is_postgres() -> bool {
     std::env::var(VARIABLE.0).is_ok_and(|value| value == VARIABLE.1)
 }
 
