@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { recordedSound } from "../assets/js/chat/recorded-sound.js";
 import { SpeechEnd } from "../assets/js/chat/speech-end.js";
 import { nextSentences } from "../assets/js/chat/voice-reading.js";
 
@@ -57,4 +58,11 @@ test("an answer that grows is read in whole sentences, each once", () => {
   grow("One is here. Two is there! Three", true);
   grow("One is here. Two is there! Three", true);
   assert.deepEqual(read, ["One is here.", "Two is there!", "Three"]);
+});
+
+test("a recording has the type of its parts, where the recorder has forgotten it", () => {
+  const ogg = new Blob(["a"], { type: "audio/ogg; codecs=opus" });
+  assert.equal(recordedSound([ogg, ogg], { mimeType: "" }).type, "audio/ogg; codecs=opus");
+  assert.equal(recordedSound([new Blob(["a"])], { mimeType: "audio/webm" }).type, "audio/webm");
+  assert.equal(recordedSound([], { mimeType: "audio/mp4" }).type, "audio/mp4");
 });

@@ -5,6 +5,7 @@ import { request } from "../shared/api.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { transcribePath } from "../shared/transcribe-path.js";
+import { recordedSound } from "./recorded-sound.js";
 import { dictationWords as words } from "../texts/dictation.js";
 
 /** The services take files of 20 MB, which is hours of speech; a microphone that was forgotten is switched off before. */
@@ -79,7 +80,7 @@ export class Dictation {
       silence();
       this.#recorder = null;
       this.#draw();
-      if (generation === this.#generation) void this.#write(new Blob(parts, { type: recorder.mimeType }), generation);
+      if (generation === this.#generation) void this.#write(recordedSound(parts, recorder), generation);
     });
     // The conversation may have been left while the browser asked.
     if (generation !== this.#generation) return silence();

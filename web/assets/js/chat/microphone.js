@@ -1,5 +1,6 @@
 // The microphone of the voice conversation: hears until a sentence has ended, and is deaf in between. It is released with `close`.
 
+import { recordedSound } from "./recorded-sound.js";
 import { SpeechEnd } from "./speech-end.js";
 
 const pieceMs = 50;
@@ -100,7 +101,7 @@ class Recording {
   /** @returns {Promise<Blob>} */
   finish() {
     return new Promise((resolve) => {
-      this.#recorder.addEventListener("stop", () => resolve(new Blob(this.#parts, { type: this.#recorder.mimeType })));
+      this.#recorder.addEventListener("stop", () => resolve(recordedSound(this.#parts, this.#recorder)));
       this.#recorder.stop();
     });
   }
