@@ -85,7 +85,11 @@ mod tests {
     fn texts(folder: &Path) -> String {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries
-            .map(|path| if path.is_dir() { texts(&path) } else { fs::read_to_string(path).unwrap_or_default() })
+            .map(
+                |path| {
+                    if path.is_dir() { texts(&path) } else { fs::read_to_string(path).unwrap_or_default() }
+                },
+            )
             .collect()
     }
 

@@ -95,7 +95,8 @@ pub(crate) async fn read<T: Send + 'static>(
     work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let (work, left) = Left::by(work);
-    run_reading(pool, work).await?;
+    let pool = pool.clone();
+    apart(async move { run_reading(&pool, work).await }).await?;
     left.take()
 }
 
@@ -106,8 +107,15 @@ pub(crate) async fn write<T: Send + 'static>(
     work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let (work, left) = Left::by(work);
-    run_writing(pool, durability, work).await?;
+    let pool = pool.clone();
+    apart(async move { run_writing(&pool, durability, work).await }).await?;
     left.take()
+}
+
+/// Runs a transaction in a task of its own. Its caller may be slow to come back to it, as one branch of a `select` or one of many in
+/// a stream, and the transaction would hold its connection, or the lock of all writers, until then.
+async fn apart(transaction: impl Future<Output = Result<(), Error>> + Send + 'static) -> Result<(), Error> {
+    tokio::spawn(transaction).await.map_err(|_| unexpected())?
 }
 
 async fn run_reading(pool: &Pool, mut work: Work) -> Result<(), Error> {

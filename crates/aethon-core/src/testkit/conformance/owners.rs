@@ -1,8 +1,13 @@
 //! Owners: of several programs on one storage, one writes in a session, and one takes over what another left.
 
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
 use super::stage::*;
 use crate::ids::TurnId;
-use crate::message::Role;
+use crate::message::{Block, Message, Role};
 use crate::owner::LEASE;
 use crate::session::{Accepted, Begun, Finish, TurnPhase};
 use crate::storage::Storage;
@@ -97,6 +102,40 @@ pub async fn two_programs_never_wait_for_each_other(stage: Stage) {
     there.turns.begin(&two, begin("two")).await.unwrap();
     there.turns.finish(finish(&two, S, "2")).await.unwrap();
     assert_eq!(live(there).await, ["three", "3", "one", "1", "two", "2"]);
+}
+
+/// A caller need not come back to a call soon: it may be one branch of a `select`, or one of many in a stream.
+pub async fn a_caller_that_turns_to_something_else_holds_up_nobody(stage: Stage) {
+    const MANY: usize = 32;
+    const SOON: Duration = Duration::from_secs(10);
+    let (here, there) = (&stage.storage, &stage.beside);
+    let (one, _) = begun(here, "one").await;
+    let shown = session(S);
+    let mut reads: Vec<_> = (0..MANY).map(|_| here.turns.window(&shown, 5)).collect();
+    let message = || Message::new(Role::Assistant, vec![Block::text("1")], stage.now());
+    let mut writes: Vec<_> = (0..MANY).map(|_| here.turns.append(&one, vec![message()])).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    // As often as it takes to be in the middle of each, on a storage that needs its callers to go on.
+    for _ in 0..5 {
+        reads.retain_mut(|read| read.as_mut().poll(&mut context).is_pending());
+        writes.retain_mut(|write| write.as_mut().poll(&mut context).is_pending());
+        sleep(Duration::from_millis(20)).await;
+    }
+    let others = async {
+        for storage in [here, there] {
+            live(storage).await;
+            let turn = TurnId::fresh();
+            storage.turns.accept(&turn, &say("webchat:other", "hello"), None).await.unwrap();
+        }
+    };
+    timeout(SOON, others).await.expect("the others are served");
+    for read in reads {
+        read.await.unwrap();
+    }
+    for write in writes {
+        write.await.unwrap();
+    }
+    assert_eq!(here.turns.window(&shown, MANY * 2).await.unwrap().len(), MANY + 1);
 }
 
 pub async fn a_turn_behind_another_programs_begins_when_that_has_ended(stage: Stage) {

@@ -53,6 +53,7 @@ list! { $
         two_programs_never_write_in_one_session_at_once,
         roles_have_one_holder_at_a_time,
         two_programs_never_wait_for_each_other,
+        a_caller_that_turns_to_something_else_holds_up_nobody,
         a_turn_behind_another_programs_begins_when_that_has_ended,
         what_another_program_wrote_is_seen_when_a_turn_begins,
         a_turn_of_a_program_that_is_gone_is_taken_over_by_one_other,
