@@ -30,7 +30,8 @@ fn json(output: &Output) -> Value {
 fn ask_answers_in_process_when_no_daemon_runs() {
     let home = home();
     assert_eq!(out(&cli(home.path(), &["ask", "!say hello"], None)).trim(), "hello");
-    assert!(home.path().join("aethon.db").exists(), "and keeps the conversation");
+    let listed = json(&cli(home.path(), &["sessions", "list", "--json"], None));
+    assert!(listed.to_string().contains("!say hello"), "it keeps the conversation: {listed}");
     assert_eq!(cli(home.path(), &["ask", "!say again"], None).status.code(), Some(0));
 }
 
