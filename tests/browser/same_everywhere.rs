@@ -110,6 +110,7 @@ fn edit_and_turn_back(devices: &mut Devices) {
     devices.print("elsewhere: !say three");
     devices.pages[1].browser.click(".turn:last-child [aria-label='Previous version']");
     devices.show("the version before", &format!("{LAST} === 'two' && all('.turn').length === 3"));
+    devices.print("another version of a message was chosen");
 }
 
 fn model_and_approval(devices: &mut Devices) {

@@ -232,6 +232,11 @@ impl Remote {
                 }
                 AckOutcome::None => {}
             }
+        } else if kind == "switched" {
+            if self.audience == Audience::Person {
+                let words = "another version of a message was chosen; the conversation goes on from there";
+                self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(words.into())));
+            }
         } else if self.own.contains(&turn) {
             if let Some(received) = BackendEvent::of(frame) {
                 match received.event {
