@@ -28,6 +28,7 @@ pub mod event;
 pub mod exchange;
 pub mod failure;
 pub mod feature;
+pub mod file_changes;
 pub mod file_copies;
 pub mod finding;
 pub mod header_value;

@@ -1,5 +1,7 @@
 //! The state of a file or directory at one moment, for noticing that it has changed.
 
+use std::time::{Duration, SystemTime};
+
 use rustix::fs::{FileType, Stat};
 
 /// The state of a file or directory: which one it is, its type, size and times. Equal stamps mean that nothing has
@@ -15,6 +17,11 @@ impl Stamp {
     /// Returns the size in bytes.
     pub fn length(&self) -> u64 {
         u64::try_from(self.0.st_size).unwrap_or(u64::MAX)
+    }
+
+    /// Returns when the content was changed last, to the second; the beginning of 1970 for a time before that.
+    pub fn modified(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(self.0.st_mtime).unwrap_or(0))
     }
 
     pub(crate) fn kind(&self) -> FileType {

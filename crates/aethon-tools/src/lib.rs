@@ -5,7 +5,7 @@
 //! ends, `web` fetches, searches and calls services, and lets requests out only to public addresses and the hosts that
 //! the owner has allowed. `messages` sends to channels, `desktop` reaches the person's desktop, `workflows` has the
 //! tools of SOPs and scheduled jobs, `memory` and `pages` keep what should be known later, `outputs` keeps output too long
-//! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
+//! for the model, `changes` keeps what files were before tools changed them, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
 //! assistant talks to.
 //! `documents` reads documents in children of this program.
 //! `slots` shares out places between the owner and strangers.
@@ -15,6 +15,7 @@
 //! `confine` builds the walls around every child process, `protected_paths` and `sockets` list the places closed to it,
 //! and `sandbox` and `docker` isolate commands from the rest of the machine.
 
+mod changes;
 mod confine;
 mod conversation;
 mod desktop;
@@ -44,11 +45,12 @@ mod verify;
 mod web;
 mod workflows;
 
+pub use changes::ChangeJournal;
 pub use confine::{Confinement, Protection, SocketProtection};
 pub use docker::{DockerSandbox, PullPolicy, Trial};
 pub use documents::{DocumentChildren, document_step};
 pub use dynamic::DynamicTools;
-pub use files::{Opened, Workspace};
+pub use files::{ChangedFiles, Opened, Workspace};
 pub use lsp::{LanguageServer, LanguageServers, LspOptions};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, PlaceOptions, ShellOptions};
 pub use outputs::KeptOutputs;

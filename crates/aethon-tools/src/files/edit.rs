@@ -17,14 +17,17 @@ use serde_json::Value;
 
 use super::background::blocking;
 use super::diff::unified;
+use super::kept_write::{replace, share};
 use super::replacement::{Change, changed};
 use super::workspace::Workspace;
 use super::write::text_of;
+use crate::changes::{ChangeJournal, Keeper};
 
 /// Changes files.
 pub(crate) struct FileEdit {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
+    changes: Option<ChangeJournal>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -47,7 +50,7 @@ struct Arguments {
 }
 
 impl FileEdit {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    pub(crate) fn new(workspace: Arc<Workspace>, changes: Option<ChangeJournal>) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "file_edit",
             "Changes a part of a text file and shows the difference. The old text must be quoted exactly; read the file \
@@ -59,7 +62,7 @@ impl FileEdit {
         .with_untrusted_output()
         .open_to(Trust::Guest)
         .with_timeout(Duration::from_secs(60));
-        Self { spec, workspace }
+        Self { spec, workspace, changes }
     }
 }
 
@@ -72,7 +75,12 @@ impl Tool for FileEdit {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let workspace = self.workspace.for_turn(context.trust());
-        blocking("changing the file", move || edit(&workspace, &arguments)).await
+        let keeper = self.changes.as_ref().and_then(|changes| changes.keeper(context)).map(Arc::new);
+        let kept = keeper.clone();
+        let edited =
+            blocking("changing the file", move || edit(&workspace, &arguments, kept.as_deref())).await;
+        share(keeper.as_deref()).await;
+        edited
     }
 
     async fn preview(&self, context: &ToolContext, input: &Value) -> Option<String> {
@@ -108,7 +116,11 @@ fn is_read_later(workspace: &Workspace, path: &Path) -> bool {
     workspace.is_page(path) || [".sop.md", ".agent.md"].iter().any(|ending| name.ends_with(ending))
 }
 
-fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
+fn edit(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    keeper: Option<&Keeper>,
+) -> Result<ToolOutput, ToolError> {
     let path = &arguments.path;
     // Check first, so that no folder is created for a file that does not exist.
     let opened = workspace.open(path)?;
@@ -134,8 +146,7 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Tool
         return Ok(ToolOutput::text(format!("{note}{shown} is unchanged: old and new text are the same"))
             .of_the_owner(true));
     };
-    place
-        .replace(after.as_bytes())
+    replace(workspace, &place, after.as_bytes(), keeper)
         .map_err(|error| ToolError::failed(format!("{path:?} was not changed: {error}")))?;
     let times = if places == 1 { String::new() } else { format!(" in {places} places") };
     Ok(ToolOutput::text(format!("{note}changed {shown}{times}:\n{diff}")))

@@ -7,10 +7,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aethon_core::tool::ToolError;
 use aethon_files::{beneath, unfinished};
@@ -18,6 +18,10 @@ use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, statat, unlinkat};
 
 use super::paths::MAX_PATH;
 use super::workspace::{Opened, Resolved, Workspace, failed};
+use crate::changes::Content;
+
+/// The largest content that is read to be recognised: as much as a file has after a tool has added to it.
+const MAX_CONTENT: u64 = 64 << 20;
 
 /// A location that may be written.
 pub(crate) struct Writable {
@@ -36,7 +40,44 @@ impl Workspace {
         if path.ends_with('/') {
             return Err(ToolError::failed(format!("{path:?} names a folder; add the name of the file")));
         }
-        let Resolved { base, real, .. } = self.resolve_new(path)?;
+        let resolved = self.resolve_new(path)?;
+        self.place(path, resolved)
+    }
+
+    /// Locates a file under exactly this real path; `None` if its folder is not there. Blocks.
+    pub(super) fn writable_at(&self, real: &Path) -> Result<Option<Writable>, ToolError> {
+        let resolved = self.resolve_exact(real)?;
+        if let Some(folder) = real.parent()
+            && let Err(error) = beneath::directory(&resolved.base, folder, None)
+            && error.kind() == io::ErrorKind::NotFound
+        {
+            return Ok(None);
+        }
+        self.place_at(real, resolved).map(Some)
+    }
+
+    /// The same, and creates missing folders on the way. Blocks.
+    pub(super) fn writable_made_at(&self, real: &Path) -> Result<Writable, ToolError> {
+        self.place_at(real, self.resolve_exact(real)?)
+    }
+
+    fn resolve_exact(&self, real: &Path) -> Result<Resolved, ToolError> {
+        let path = real.to_str().ok_or_else(|| ToolError::failed("its path is no text"))?;
+        let resolved = self.resolve_new(path)?;
+        if resolved.real == real { Ok(resolved) } else { Err(self.linked(real)) }
+    }
+
+    fn place_at(&self, real: &Path, resolved: Resolved) -> Result<Writable, ToolError> {
+        let place = self.place(&self.shown(real), resolved)?;
+        if place.path == real { Ok(place) } else { Err(self.linked(real)) }
+    }
+
+    fn linked(&self, real: &Path) -> ToolError {
+        ToolError::denied(format!("{:?} is reached through a link now", self.shown(real)))
+    }
+
+    fn place(&self, path: &str, resolved: Resolved) -> Result<Writable, ToolError> {
+        let Resolved { base, real, .. } = resolved;
         let (Some(folder), Some(name)) = (real.parent().filter(|_| real != base), real.file_name()) else {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         };
@@ -74,6 +115,38 @@ impl Writable {
             return Err(error);
         }
         Ok(fsync(&self.parent)?)
+    }
+
+    /// Removes the file. Fails if it has changed since it was opened. Blocks.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        self.check_unchanged()?;
+        unlinkat(&self.parent, &self.name, AtFlags::empty())?;
+        Ok(fsync(&self.parent)?)
+    }
+
+    /// Gives a file that is not there yet these permissions.
+    #[must_use]
+    pub(super) fn with_mode(self, mode: Option<u32>) -> Self {
+        Self { mode: mode.map_or(self.mode, |mode| Mode::from_raw_mode(mode & 0o777)), ..self }
+    }
+
+    /// Reads what the file has in it. Blocks.
+    pub(super) fn content(&self) -> io::Result<Content> {
+        let Some(existing) = &self.existing else { return Ok(Content::Absent) };
+        let mut file = &existing.file;
+        file.rewind()?;
+        let mut content = Vec::new();
+        file.take(MAX_CONTENT + 1).read_to_end(&mut content)?;
+        Ok(match content.len() as u64 > MAX_CONTENT {
+            true => Content::TooLarge(existing.length),
+            false => Content::Whole(content),
+        })
+    }
+
+    /// Returns the permissions of the file, if there is one.
+    pub(super) fn present_mode(&self) -> io::Result<Option<u32>> {
+        let metadata = self.existing.as_ref().map(|existing| existing.file.metadata()).transpose()?;
+        Ok(metadata.map(|metadata| metadata.permissions().mode() & 0o777))
     }
 
     fn write(&self, file: &mut File, content: &[u8]) -> io::Result<()> {

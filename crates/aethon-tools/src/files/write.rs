@@ -14,8 +14,10 @@ use serde_json::Value;
 
 use super::background::blocking;
 use super::diff::unified;
+use super::kept_write::{replace, share};
 use super::workspace::{Opened, Workspace};
 use super::writable::Writable;
+use crate::changes::{ChangeJournal, Keeper};
 
 /// Maximum size of a file.
 const MAX_LEN: usize = 32 << 20;
@@ -26,6 +28,7 @@ const NAMED: usize = 5;
 pub(crate) struct FileWrite {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
+    changes: Option<ChangeJournal>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +42,7 @@ struct Arguments {
 }
 
 impl FileWrite {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    pub(crate) fn new(workspace: Arc<Workspace>, changes: Option<ChangeJournal>) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "file_write",
             "Writes a text file and makes the folders that are missing. It replaces what was there, and shows the \
@@ -50,7 +53,7 @@ impl FileWrite {
         .with_untrusted_output()
         .open_to(Trust::Guest)
         .with_timeout(Duration::from_secs(60));
-        Self { spec, workspace }
+        Self { spec, workspace, changes }
     }
 }
 
@@ -63,7 +66,12 @@ impl Tool for FileWrite {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let workspace = self.workspace.for_turn(context.trust());
-        blocking("writing the file", move || write(&workspace, arguments)).await
+        let keeper = self.changes.as_ref().and_then(|changes| changes.keeper(context)).map(Arc::new);
+        let kept = keeper.clone();
+        let written =
+            blocking("writing the file", move || write(&workspace, arguments, kept.as_deref())).await;
+        share(keeper.as_deref()).await;
+        written
     }
 
     async fn preview(&self, context: &ToolContext, input: &Value) -> Option<String> {
@@ -87,7 +95,11 @@ fn difference(workspace: &Workspace, path: &str, content: &str, append: bool) ->
     }
 }
 
-fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, ToolError> {
+fn write(
+    workspace: &Workspace,
+    arguments: Arguments,
+    keeper: Option<&Keeper>,
+) -> Result<ToolOutput, ToolError> {
     let Arguments { path, content, append } = arguments;
     if content.len() > MAX_LEN {
         return Err(ToolError::failed(format!(
@@ -104,8 +116,7 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
         }
         _ => content,
     };
-    place
-        .replace(content.as_bytes())
+    replace(workspace, &place, content.as_bytes(), keeper)
         .map_err(|error| ToolError::failed(format!("{path:?} was not written: {error}")))?;
     let shown = workspace.shown(&place.path);
     let size = format!("{} lines, {} bytes", content.lines().count(), content.len());

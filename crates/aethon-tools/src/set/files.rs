@@ -10,6 +10,6 @@ pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
         .with(FileRead::new(workspace(), inputs.needs.outputs.clone(), inputs.needs.documents.clone()))
         .with(FileList::new(workspace()))
         .with(FileSearch::new(workspace()))
-        .with(FileWrite::new(workspace()))
-        .with(FileEdit::new(workspace()))
+        .with(FileWrite::new(workspace(), inputs.needs.changes.clone()))
+        .with(FileEdit::new(workspace(), inputs.needs.changes.clone()))
 }

@@ -11,6 +11,7 @@ use aethon_core::memory::Memory;
 use aethon_core::session::Transcripts;
 use aethon_guard::redact::Redactor;
 
+use crate::changes::ChangeJournal;
 use crate::files::Workspace;
 use crate::lsp::LanguageServers;
 use crate::options::Options;
@@ -32,6 +33,8 @@ pub struct Needs {
     pub redactor: Live<Redactor>,
     /// Store for output that was too long; `None` if it is not kept.
     pub outputs: Option<KeptOutputs>,
+    /// Keeps what files were before tools change them; `None` if that is not kept.
+    pub changes: Option<ChangeJournal>,
     /// Sends to channels; `None` if there are none.
     pub courier: Option<Arc<dyn Courier>>,
     /// The language servers, if any.
@@ -50,6 +53,7 @@ impl Needs {
             memory: None,
             redactor: Live::default(),
             outputs: None,
+            changes: None,
             courier: None,
             lsp: None,
             documents: Arc::new(NoDocuments::default()),
