@@ -15,6 +15,7 @@ use aethon_core::channel_setup::ChannelSetup;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
+use aethon_core::file_changes::FileHistory;
 use aethon_core::history::History;
 use aethon_core::import::SessionImport;
 use aethon_core::instance::InstanceList;
@@ -69,6 +70,8 @@ pub struct Chat {
     pub history: Arc<dyn History>,
     /// Files that wait for their messages.
     pub uploads: Arc<dyn Uploads>,
+    /// What tools have changed of files.
+    pub files: Arc<dyn FileHistory>,
     /// Hears what a person dictates. `None` if no service for it is configured.
     pub transcriber: Option<Arc<dyn Transcriber>>,
     /// The pending approvals.

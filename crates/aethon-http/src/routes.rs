@@ -31,6 +31,7 @@ mod channels;
 mod config;
 mod export;
 mod features;
+mod file_changes;
 mod fork;
 mod instances;
 mod logs;
@@ -178,6 +179,14 @@ pub(crate) static ROUTES: &[Route] = &[
         told("Sessions", "Deletes a conversation of the bin for good.").empty(204)),
     api(Method::POST, "/api/sessions/bin/{bin_id}/restore", Takes::Nothing, async_handler!(bin::restore),
         told("Sessions", "Takes a conversation out of the bin.").ok::<sessions::Done<'static>>()),
+    api(Method::GET, "/api/sessions/{id}/file-changes", Takes::Nothing, async_handler!(file_changes::list),
+        told("Sessions", "The files that tools have changed in a conversation, oldest change first, or since the beginning of a turn.")
+            .ok::<json::FileChangeList>().query::<file_changes::Listing>()),
+    api(Method::POST, "/api/sessions/{id}/file-changes/undo", Json, async_handler!(file_changes::undo),
+        told("Sessions", "Puts the files back that tools have changed since the beginning of a turn, as far as nobody has changed them since.")
+            .ok::<json::FilesPutBack>().fails(&[409]).body::<file_changes::From>()),
+    api(Method::POST, "/api/sessions/{id}/file-changes/redo", Takes::Nothing, async_handler!(file_changes::redo),
+        told("Sessions", "Undoes the last of these.").ok::<json::FilesPutBack>().fails(&[409])),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::show),
         told("Sessions", "A conversation with its newest messages, or those before, after or around one.")
             .ok::<json::Conversation>().empty(204).query::<sessions::Window>()),

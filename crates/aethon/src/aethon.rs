@@ -16,7 +16,7 @@ use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Feature;
 use aethon_core::history::MessageQuery;
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::Ledger;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
@@ -32,7 +32,7 @@ use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
 use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
-use aethon_http::json::{Export, Format, Place, Shown};
+use aethon_http::json::{Export, FilesAct, Format, Place, Shown};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
@@ -423,6 +423,20 @@ impl Aethon {
         }
     }
 
+    /// Returns the files that tools have changed since the beginning of a turn, in the form of
+    /// `GET /api/sessions/{id}/file-changes`; `None` if there is no such session or turn.
+    pub async fn file_changes_document(&self, id: &SessionId, from: &TurnId) -> Result<Option<Value>> {
+        let changes = aethon_http::json::file_changes(&self.unwatched_chat(), id, Some(from)).await?;
+        Ok(changes.ok().map(|changes| json!(changes)))
+    }
+
+    /// Puts files back, or undoes that, and returns what happened in the form of
+    /// `POST /api/sessions/{id}/file-changes/undo`.
+    pub async fn put_files_back(&self, id: &SessionId, act: FilesAct<'_>) -> Result<Value> {
+        let done = aethon_http::json::put_files_back(&self.unwatched_chat(), id, act).await?;
+        done.map(|done| json!(done)).map_err(|refusal| Error::failed(refusal.to_string()))
+    }
+
     /// Returns the models that a conversation or a message may choose.
     pub async fn offered_models(&self) -> Vec<OfferedModel> {
         self.shared.choices.offered().await
@@ -452,6 +466,7 @@ impl Aethon {
             transcripts: self.transcripts(),
             history: self.storage.history.clone(),
             uploads: Arc::new(self.uploads()),
+            files: self.tools.files.clone(),
             approvals: self.approvals.clone(),
             choices: Arc::new(self.shared.choices.clone()),
             hub,

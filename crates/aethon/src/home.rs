@@ -123,6 +123,11 @@ impl Home {
         self.0.join("outputs")
     }
 
+    /// What files were before tools changed them.
+    pub fn changes(&self) -> PathBuf {
+        self.0.join("changes")
+    }
+
     /// Tools created at run time.
     pub fn tools(&self) -> PathBuf {
         self.0.join("tools")

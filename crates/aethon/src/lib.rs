@@ -33,6 +33,7 @@ mod documents;
 mod embedding;
 mod error;
 mod features;
+mod file_changes;
 mod file_copies;
 mod finding;
 mod first_model;

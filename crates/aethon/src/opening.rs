@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aethon_agent::{Engine, Meter};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::embed::Embedder;
+use aethon_core::file_changes::FileHistory;
 use aethon_core::live::Live;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
@@ -16,6 +17,7 @@ use aethon_workflows::{McpCommand, ModelCommand};
 
 use crate::error::Result;
 use crate::features::{self, MachineFacts};
+use crate::file_changes::with_file_changes;
 use crate::memory::GuardedMemory;
 use crate::prepared::Prepared;
 use crate::temporary::{Temporary, with_temporary};
@@ -34,6 +36,8 @@ pub(crate) struct Stored {
     /// The part of it that is kept in memory only.
     pub(crate) temporary: Arc<Temporary>,
     pub(crate) recorded: Recorded,
+    /// What tools have changed of files.
+    pub(crate) files: Arc<dyn FileHistory>,
     pub(crate) approvals: PendingApprovals,
     pub(crate) deliveries: Deliveries,
 }
@@ -61,12 +65,13 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Store
     let storage = recorded.watch(wiring::store::storage(prepared, mode).await?);
     let (storage, temporary) = with_temporary(storage, prepared.clock());
     let recorded = recorded.sharing(prepared, &storage);
+    let (storage, files) = with_file_changes(prepared, storage);
     if mode == OpenMode::Daemon {
         wiring::tools::outputs(prepared, &storage).sweep();
         UploadFolder::new(prepared.home.uploads(), prepared.clock()).sweep();
     }
     let (approvals, deliveries) = (PendingApprovals::default(), Deliveries::default());
-    Ok(Stored { storage, temporary, recorded, approvals, deliveries })
+    Ok(Stored { storage, temporary, recorded, files, approvals, deliveries })
 }
 
 /// The second step: the models, which start with what earlier runs learned about them.
@@ -90,7 +95,7 @@ pub(crate) async fn tools(prepared: &Prepared, stored: &Stored, models: &ModelPa
     let options = &prepared.config.memory;
     let guard = wiring::memory::guard(options, prepared.shared.redactor.clone())?;
     let memory = wiring::memory::memory(options, &stored.storage, guard.clone(), models.embedder.clone());
-    let tools = Tools::of(prepared, &stored.storage, &stored.deliveries, shared(memory.as_ref()));
+    let tools = Tools::of(prepared, stored, shared(memory.as_ref()));
     let workflows = WorkflowParts::of(prepared, &stored.storage);
     let (board, config) = (&prepared.shared.features, Live::new(prepared.config.clone()));
     // A later row replaces an earlier one with the same id, so the rows of running parts follow those of the configuration.

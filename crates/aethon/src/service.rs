@@ -37,6 +37,7 @@ use crate::backup::BackupTask;
 use crate::channel_setup::MessengerSetup;
 use crate::channels::{ChannelTasks, Supervision};
 use crate::error::{Error, Result};
+use crate::file_changes::ChangesUpkeep;
 use crate::first_model::FirstModelSetup;
 use crate::front::{Front, SignIns};
 use crate::holding::Keeper;
@@ -344,6 +345,10 @@ fn upkeep(
         retention: wiring::store::retention(&aethon.config),
         quota,
         uploads: UploadFolder::new(aethon.home.uploads(), aethon.clock.clone()),
+        changes: ChangesUpkeep {
+            transcripts: aethon.storage.transcripts.clone(),
+            files: aethon.tools.files.clone(),
+        },
     };
     let upkeep = upkeep.run(shutdown.clone());
     let idle = end_idle(aethon.temporary(), aethon.assistant(), hub, shutdown.clone());

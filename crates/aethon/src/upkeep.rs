@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use crate::file_changes::ChangesUpkeep;
 use crate::quota::Quota;
 use crate::uploads::UploadFolder;
 
@@ -39,6 +40,7 @@ pub(crate) struct UpkeepTask {
     pub(crate) retention: Retention,
     pub(crate) quota: Quota,
     pub(crate) uploads: UploadFolder,
+    pub(crate) changes: ChangesUpkeep,
 }
 
 impl UpkeepTask {
@@ -69,6 +71,7 @@ impl UpkeepTask {
         let uploads = self.uploads.clone();
         // Nothing is lost if it fails: the next step sweeps again.
         let _ = spawn_blocking(move || uploads.sweep()).await;
+        self.changes.look().await;
         let last = self.storage.marks().await?.maintained_at;
         if let Some(left) = left(last, self.clock.now()) {
             return Ok(left);
@@ -87,6 +90,7 @@ fn left(last: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::file_changes::NoFileHistory;
     use aethon_core::shutdown::ShutdownTrigger;
     use aethon_core::storage::Storage;
     use aethon_core::testkit::{ManualClock, MemoryStore};
@@ -121,7 +125,10 @@ mod tests {
             let (trigger, shutdown) = ShutdownTrigger::pair();
             let (rows, clock) = (storage.upkeep.clone(), clock.clone());
             let uploads = UploadFolder::new("/nonexistent".into(), clock.clone());
-            let upkeep = UpkeepTask { storage: rows, clock, retention, quota: Quota::default(), uploads };
+            let changes =
+                ChangesUpkeep { transcripts: storage.transcripts.clone(), files: Arc::new(NoFileHistory) };
+            let upkeep =
+                UpkeepTask { storage: rows, clock, retention, quota: Quota::default(), uploads, changes };
             let task = tokio::spawn(upkeep.run(shutdown));
             sleep(Duration::from_secs(10)).await;
             trigger.trigger();

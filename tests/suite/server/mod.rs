@@ -11,6 +11,7 @@ mod config;
 mod connections;
 mod contract;
 mod dashboard_socket;
+mod file_changes;
 mod handbook;
 mod host;
 mod keeping;

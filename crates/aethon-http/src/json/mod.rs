@@ -1,7 +1,7 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
 //! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `bin` that of the bin, `export` a whole
-//! conversation as a file, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
+//! conversation as a file, `file_changes` what tools did to files in one, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
 //! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
 //! message uses these types, which leave out private data of providers and the engine.
 
@@ -9,6 +9,7 @@ mod bin;
 mod conversation;
 mod deliveries;
 mod export;
+mod file_changes;
 mod jobs;
 mod markdown;
 mod memory;
@@ -21,6 +22,7 @@ pub use bin::{Bin, InBin, bin, bin_cursor};
 pub use conversation::{Conversation, FoundMessages, Listed, Page, Place, Shown, found_messages, list, show};
 pub use deliveries::Deliveries;
 pub use export::{Export, Format};
+pub use file_changes::{FileChangeList, FilesAct, FilesPutBack, FilesRefusal, file_changes, put_files_back};
 pub use jobs::{Jobs, ListedJob};
 pub use markdown::{Transcript, transcript};
 pub use memory::{MemoryList, MemoryNumbers, MemoryResults, memories, memory_numbers, memory_results};

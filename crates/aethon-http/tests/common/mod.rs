@@ -44,6 +44,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             transcripts: assistant.transcripts.clone(),
             history: Arc::new(aethon_core::history::NoHistory),
             uploads: Arc::new(aethon_core::upload::NoUploads),
+            files: Arc::new(aethon_core::file_changes::NoFileHistory),
             approvals: PendingApprovals::default(),
             choices: Arc::new(aethon_core::model_choice::NoChoices),
             hub,

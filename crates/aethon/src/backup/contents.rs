@@ -23,7 +23,7 @@ pub(super) const FOLDERS: [&str; 4] = ["workspace/", "recordings/", "tools/", "h
 pub(super) const CREDENTIALS: &str = "credentials/";
 
 /// What no backup holds, for people.
-pub(super) const NEVER: &str = "browser sign-ins, logs, and tool output that was kept for a while";
+pub(super) const NEVER: &str = "browser sign-ins, logs, tool output that was kept for a while, and what files were before tools changed them";
 
 /// Returns why no backup has an entry like this, or `None`.
 pub(super) fn fault(entry: &Entry) -> Option<String> {

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use aethon_core::feature::{Feature, FeatureSource, FeatureState};
+use aethon_core::file_changes::FileHistory;
 use aethon_core::memory::Memory;
 use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_mcp::client::Servers;
-use aethon_tools::{ConfinedPrograms, KeptOutputs, Needs, ToolSet};
+use aethon_tools::{ChangeJournal, ConfinedPrograms, KeptOutputs, Needs, ToolSet};
 
 use super::channels::Deliveries;
 use super::tool_options;
 use super::workflows::WorkflowParts;
+use crate::opening::Stored;
 use crate::prepared::Prepared;
 
 /// The tool sources.
@@ -25,23 +27,22 @@ pub(crate) struct Tools {
     dynamic: Option<Arc<dyn ToolSource>>,
     /// Starts programs for the owner.
     pub(crate) programs: Arc<dyn Programs>,
+    /// The files that they have changed.
+    pub(crate) files: Arc<dyn FileHistory>,
 }
 
 impl Tools {
     /// Builds the tools of this configuration.
-    pub(crate) fn of(
-        prepared: &Prepared,
-        storage: &Storage,
-        deliveries: &Deliveries,
-        memory: Option<Arc<dyn Memory>>,
-    ) -> Self {
-        let sets = sets(prepared, storage, deliveries, memory);
+    pub(crate) fn of(prepared: &Prepared, stored: &Stored, memory: Option<Arc<dyn Memory>>) -> Self {
+        let storage = &stored.storage;
+        let sets = sets(prepared, storage, &stored.deliveries, memory);
         let own = aethon_tools::tools(&sets).into_iter().chain(prepared.source.parts.tools.iter().cloned());
         let taken = own.map(|tool| tool.spec().name.clone()).collect();
         let dynamic = super::sandbox::dynamic(prepared, storage, &tool_options::options(prepared), taken);
         let programs =
             Arc::new(ConfinedPrograms::new(&tool_options::options(prepared), &prepared.flags.locale));
-        Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic, programs }
+        let servers = Arc::new(super::mcp::servers(prepared));
+        Self { sets, servers, dynamic, programs, files: stored.files.clone() }
     }
 
     /// All sources for the engine. If two tools have the same name, the built-in one wins.
@@ -67,6 +68,7 @@ fn sets(
     needs.memory = memory;
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared, storage));
+    needs.changes = Some(changes(prepared, storage));
     needs.lsp = prepared.shared.lsp.clone();
     needs.documents = crate::documents::reader(&prepared.flags);
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
@@ -91,6 +93,12 @@ fn feature(set: &ToolSet) -> Feature {
     let detail = there.into_iter().chain(absent).collect::<Vec<_>>().join("; ");
     let (id, title) = (format!("tools_{}", set.id), format!("Tools: {}", set.title));
     Feature::new((&id, &title), state, detail, key.unwrap_or_default())
+}
+
+/// The journal of what files were before tools changed them.
+pub(crate) fn changes(prepared: &Prepared, storage: &Storage) -> ChangeJournal {
+    let copies = crate::file_copies::copies(&prepared.config, storage, prepared.clock(), "changes");
+    ChangeJournal::new(prepared.home.changes(), prepared.clock()).with_copies(copies)
 }
 
 /// The store for output too long for a model.

@@ -360,6 +360,35 @@ export interface FieldFault {
   message: string;
 }
 
+export interface FileChange {
+  at: string;
+  kind: "created" | "changed";
+  path: string;
+  state: "as_left" | "put_back" | "changed_since";
+  tool: string;
+  turn: string;
+}
+
+export interface FileChangeList {
+  changes: FileChange[];
+  commands: number;
+  redoable: string[];
+}
+
+export interface FilePutBack {
+  outcome: "restored" | "removed" | "partly" | "changed_since" | "already" | "not_kept" | "failed";
+  path: string;
+  why?: string;
+}
+
+export interface FileUndoRequest {
+  turn: string;
+}
+
+export interface FilesPutBack {
+  files: FilePutBack[];
+}
+
 export interface ForkRequest {
   message_id?: string | null;
   turn?: string | null;
