@@ -51,6 +51,65 @@ fn a_message_is_answered_again_and_taken_back() {
     assert_eq!(asked(&server, "default"), ["!say two", "!say three"]);
 }
 
+/// Takes files back in a terminal, whatever it is connected to.
+fn take_files_back(terminal: &mut Terminal, workspace: &Path) {
+    std::fs::write(workspace.join("a.md"), "one").unwrap();
+    let lines = [
+        "!tool file_write {\"path\": \"a.md\", \"content\": \"two\"}",
+        "!then",
+        "!tool file_write {\"path\": \"new.md\", \"content\": \"new\"}",
+        "!then",
+        "!tool shell {\"command\": \"true\"}",
+        "!then",
+        "!say changed",
+    ];
+    // Alt-Enter begins another line.
+    let screen = say(terminal, &lines.join("\u{1b}\r"));
+    assert!(screen.contains("changed"), "{screen}");
+    assert_eq!(std::fs::read_to_string(workspace.join("a.md")).unwrap(), "two");
+    terminal.enter("/undo");
+    let screen = terminal.wait_for_screen("the message", |screen| screen.ends_with("!say changed"));
+    assert!(screen.contains("tools have changed a.md, new.md since; /undo files puts them back"), "{screen}");
+    assert!(screen.contains("a command ran since; what it changed is not recorded, and stays"), "{screen}");
+    // Ctrl-U clears one line of it; Ctrl-C all of it, and the message stays.
+    terminal.press("\u{3}");
+    terminal.wait_for_screen("the hint", |screen| screen.contains("the message is unchanged"));
+    let screen = say(terminal, "/undo files");
+    assert!(
+        screen.contains("a.md: put back\nnew.md: removed, because it did not exist before\n"),
+        "{screen}"
+    );
+    assert_eq!(std::fs::read_to_string(workspace.join("a.md")).unwrap(), "one");
+    assert!(!workspace.join("new.md").exists());
+    let screen = say(terminal, "/redo");
+    assert!(screen.contains("/redo\na.md: put back\nnew.md: put back\n"), "{screen}");
+    assert_eq!(std::fs::read_to_string(workspace.join("a.md")).unwrap(), "two");
+    std::fs::write(workspace.join("a.md"), "by hand").unwrap();
+    let screen = say(terminal, "/undo files");
+    assert!(screen.contains("a.md: left alone, because it was changed since"), "{screen}");
+    assert_eq!(std::fs::read_to_string(workspace.join("a.md")).unwrap(), "by hand");
+    let screen = say(terminal, "/undo file");
+    assert!(screen.contains("there is no /undo file; /undo takes the message back"), "{screen}");
+}
+
+#[test]
+fn files_are_taken_back_beside_a_server() {
+    let server = Server::start(&[]);
+    let home = server.home();
+    let mut terminal = chat(&server, home.path(), &[]);
+    take_files_back(&mut terminal, &home.path().join("workspace"));
+}
+
+#[test]
+fn files_are_taken_back_without_a_server() {
+    let folder = home();
+    let mut command = program("aethon-cli", folder.path());
+    command.args(["--set", "model.provider=fake", "chat"]);
+    let mut terminal = Terminal::start_sized(&mut command, 100, 50);
+    terminal.wait_for_prompt();
+    take_files_back(&mut terminal, &folder.path().join("workspace"));
+}
+
 #[test]
 fn a_conversation_is_found_resumed_and_exported() {
     let server = Server::start(&[]);

@@ -35,6 +35,8 @@ pub(crate) enum LookUp {
     },
     /// The newest messages that contain these words, in all conversations.
     Messages(String),
+    /// The files that tools have changed since the beginning of this turn.
+    FileChanges(String),
     /// Today's usage.
     Usage,
 }
@@ -58,8 +60,20 @@ pub(crate) trait Backend: Overview {
     /// Passes on the user's request.
     async fn tell(&mut self, request: Request) -> Result<()>;
 
+    /// Puts files back, and returns what happened to each in the form of the interface.
+    async fn put_files(&mut self, wish: FilesWish) -> Result<Value>;
+
     /// Closes the connection in order.
     async fn close(&mut self);
+}
+
+/// What is wanted of changed files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FilesWish {
+    /// That they become what they were before this turn.
+    PutBack(String),
+    /// That the last of these is undone.
+    Redo,
 }
 
 /// A message of the user, with the wishes for its answer.

@@ -34,7 +34,7 @@ const fn command(name: &'static str, usage: &'static str, about: &'static str, t
 const EFFORTS: Takes = Takes::Words(&["none", "low", "medium", "high", "default"]);
 
 /// The commands, in the order of the help.
-pub(super) const COMMANDS: [Command; 20] = [
+pub(super) const COMMANDS: [Command; 21] = [
     command("/new", "[NAME]", "start a new conversation, or continue the one with that name", Takes::Session),
     command(
         "/resume",
@@ -45,7 +45,13 @@ pub(super) const COMMANDS: [Command; 20] = [
     command("/sessions", "", "list your conversations", Takes::Nothing),
     command("/search", "WORDS", "find messages in all conversations", Takes::Text),
     command("/retry", "", "have your last message answered again", Takes::Nothing),
-    command("/undo", "", "take your last message back: what you send then replaces it", Takes::Nothing),
+    command(
+        "/undo",
+        "[files]",
+        "take your last message back, or, with files, what tools did to files since",
+        Takes::Words(&["files"]),
+    ),
+    command("/redo", "", "take the last /undo files back", Takes::Nothing),
     command("/edit", "[TEXT]", "write the message in your editor ($VISUAL or $EDITOR)", Takes::Text),
     command(
         "/run",
@@ -126,8 +132,10 @@ pub(super) enum Line<'a> {
     Search(&'a str),
     /// Have the last message answered again.
     Retry,
-    /// Take the last message back.
-    Undo,
+    /// Take the last message back; or what this word names.
+    Undo(&'a str),
+    /// Undo the last taking back of files.
+    Redo,
     /// Write a message in the editor.
     Edit(&'a str),
     /// Run a command in the user's shell.
@@ -171,7 +179,8 @@ impl<'a> Line<'a> {
             "/resume" => Self::Resume(rest),
             "/search" => Self::Search(rest),
             "/retry" => Self::Retry,
-            "/undo" => Self::Undo,
+            "/undo" => Self::Undo(rest),
+            "/redo" => Self::Redo,
             "/edit" => Self::Edit(rest),
             "/run" => Self::Run(rest),
             "/paste" => Self::Paste,
@@ -203,6 +212,8 @@ mod tests {
         check("/effort high", Line::Effort("high"));
         check("/resume garden", Line::Resume("garden"));
         check("/search red roses", Line::Search("red roses"));
+        check("/undo", Line::Undo(""));
+        check("/undo files", Line::Undo("files"));
         check("/edit a\nb", Line::Edit("a\nb"));
         check("/run ls -l", Line::Run("ls -l"));
         check("/model fast", Line::Message("/model fast"));

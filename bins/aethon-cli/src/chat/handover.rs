@@ -7,7 +7,7 @@ use anyhow::Result;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::backend::{Backend, Listing, LookUp, OutgoingMessage, Overview, Request};
+use super::backend::{Backend, FilesWish, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 use super::local::Local;
 use super::remote::{Audience, Remote};
@@ -89,6 +89,10 @@ impl Backend for Handover {
 
     async fn tell(&mut self, request: Request) -> Result<()> {
         self.way.tell(request).await
+    }
+
+    async fn put_files(&mut self, wish: FilesWish) -> Result<Value> {
+        self.way.put_files(wish).await
     }
 
     async fn close(&mut self) {

@@ -11,13 +11,13 @@ use aethon::core::message::Inbound;
 use aethon::core::model::Readiness;
 use aethon::core::session::SessionQuery;
 use aethon::core::surface::{Surface, TurnEvent};
-use aethon::json::Format;
+use aethon::json::{FilesAct, Format};
 use anyhow::Result;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, Earlier, Listing, LookUp, OutgoingMessage, Overview, Request};
+use super::backend::{Backend, Earlier, FilesWish, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 use super::named_file::NamedFile;
 use super::words::model_named;
@@ -80,6 +80,10 @@ impl Overview for Local {
                 aethon.export(&self.session, format).await?.map(Value::from).unwrap_or_default()
             }
             LookUp::Messages(words) => aethon.found_document(&words, None, MESSAGES).await?,
+            LookUp::FileChanges(turn) => {
+                let turn = TurnId::existing(&turn);
+                aethon.file_changes_document(&self.session, &turn).await?.unwrap_or_default()
+            }
             LookUp::Usage => aethon.usage_document(1).await?,
         })
     }
@@ -136,6 +140,16 @@ impl Backend for Local {
             }
         }
         Ok(())
+    }
+
+    async fn put_files(&mut self, wish: FilesWish) -> Result<Value> {
+        Ok(match wish {
+            FilesWish::PutBack(turn) => {
+                let turn = TurnId::existing(&turn);
+                self.aethon.put_files_back(&self.session, FilesAct::Undo(&turn)).await?
+            }
+            FilesWish::Redo => self.aethon.put_files_back(&self.session, FilesAct::Redo).await?,
+        })
     }
 
     async fn close(&mut self) {

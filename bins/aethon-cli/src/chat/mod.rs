@@ -4,7 +4,7 @@
 //! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`shown_turns`]), or to an assistant in this very process
 //! ([`local`]); [`connect`] chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an
 //! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads (with [`complete`], [`paste`] and [`editor`]),
-//! [`command`] parses a line, [`actions`], [`attach`], [`clipboard`] (which both make a [`named_file`]) and [`run`] carry it out,
+//! [`command`] parses a line, [`actions`], [`attach`], [`clipboard`] (which both make a [`named_file`]) [`file_changes`] and [`run`] carry it out,
 //! [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile, [`typed`] collects typed text, and [`footer`] shows it
 //! below the reply, with the [`progress`] of the turn. [`ask`] is one turn and nothing else; [`frames`] tells it to a program.
 
@@ -20,6 +20,7 @@ mod complete;
 mod connect;
 mod editor;
 mod event;
+mod file_changes;
 mod following;
 mod footer;
 mod frames;

@@ -45,6 +45,10 @@ impl Overview for Remote {
             LookUp::Messages(words) => {
                 self.daemon.get(format!("/api/search?limit={ONE_TURN}&q={}", encoded(&words))).await?
             }
+            LookUp::FileChanges(turn) => {
+                let path = format!("{session}/file-changes?turn={}", encoded(&turn));
+                self.daemon.find_json(path).await?.unwrap_or_default()
+            }
             LookUp::Usage => self.daemon.get("/api/usage?days=1".into()).await?,
         })
     }

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Earlier, OutgoingMessage, Request};
+use super::backend::{Backend, Earlier, FilesWish, OutgoingMessage, Request};
 use super::catch_up::{Away, MISSED, Missed, catch_up};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::named_file::NamedFile;
@@ -504,6 +504,16 @@ impl Backend for Remote {
             }
         }
         Ok(())
+    }
+
+    async fn put_files(&mut self, wish: FilesWish) -> Result<Value> {
+        let files = format!("/api/sessions/{}/file-changes", encoded(&format!("webchat:{}", self.session)));
+        match wish {
+            FilesWish::PutBack(turn) => {
+                self.daemon.post(format!("{files}/undo"), &json!({"turn": turn})).await
+            }
+            FilesWish::Redo => self.daemon.post(format!("{files}/redo"), &Value::Null).await,
+        }
     }
 
     async fn close(&mut self) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use aethon::core::model::Effort;
 use aethon::core::visible::{exact, readable};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use reedline::Signal;
 
 use super::actions::{
@@ -23,6 +23,7 @@ use super::command::{Line, help};
 use super::complete::ListRequest;
 use super::editor;
 use super::event::{BackendEvent, ChatEvent};
+use super::file_changes;
 use super::following::End;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
@@ -244,7 +245,15 @@ impl Chat {
             Line::Resume(name) => self.enter(backend, name.trim_start_matches("webchat:")).await?,
             Line::Search(words) => search(backend, words).await?,
             Line::Retry => return self.retry(backend).await,
-            Line::Undo => self.undo(backend).await?,
+            Line::Undo("") => self.undo(backend).await?,
+            Line::Undo("files") => self.undo_files(backend).await?,
+            Line::Undo(word) => {
+                bail!(
+                    "there is no /undo {}; /undo takes the message back, /undo files the files",
+                    exact(word)
+                )
+            }
+            Line::Redo => file_changes::redo(backend).await?,
             Line::Edit(text) => self.prefill(&editor::edited(text, &self.drafts)?),
             Line::Run(command) => self.run_command(command).await?,
             Line::Paste => self.paste().await?,
@@ -330,9 +339,20 @@ impl Chat {
     /// Takes the last message back into the line.
     async fn undo(&mut self, backend: &mut dyn Backend) -> Result<()> {
         let last = existing_exchange(backend).await?;
-        self.replaced = Some(last.outcome.turn);
         put(&style().dim("what you send now replaces this message and its answer; Ctrl-C leaves them\n"));
+        file_changes::tell_changes(backend, &last.outcome.turn).await;
+        self.replaced = Some(last.outcome.turn);
         self.prefill(&last.said);
+        Ok(())
+    }
+
+    /// Puts the files back that tools have changed since the last message. One that is being replaced stays in the line.
+    async fn undo_files(&mut self, backend: &mut dyn Backend) -> Result<()> {
+        let last = existing_exchange(backend).await?;
+        file_changes::put_back(backend, &last.outcome.turn).await?;
+        if self.replaced.is_some() {
+            self.prefill(&last.said);
+        }
         Ok(())
     }
 
