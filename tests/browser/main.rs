@@ -54,6 +54,7 @@ mod panels_recorded;
 mod panels_sessions;
 mod panels_shell;
 mod panels_work;
+mod put_back;
 mod reading;
 mod readme_pictures;
 mod recovery;

@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { filesSince, touchesFiles } from "../assets/js/chat/changed-files.js";
 import { Conversation } from "../assets/js/chat/conversation.js";
 import { FrameOrder } from "../assets/js/chat/order.js";
 import { Outbox } from "../assets/js/chat/outbox.js";
 import { ChatSocket } from "../assets/js/chat/socket.js";
 import { neighbour } from "../assets/js/chat/versions.js";
-import { turnSequence, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
+import { newTurn, turnSequence, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
 
 const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
 const reply = (id, turn, ...html) => ({ id, turn, role: "assistant", content: [{ type: "text", text: html.join(""), html }], stop_reason: "end" });
@@ -329,4 +330,22 @@ test("the first retry makes two versions of one", () => {
   conversation.replaceFrom("m2", "b", "retry");
   conversation.refuse("m2", "no");
   assert.deepEqual(conversation.turn("b").versions, ["a", "b"], "a refused one is no version");
+});
+
+test("files are offered with the turn that changed them and all before it", () => {
+  const change = (turn, path, state) => ({ turn, path, state, tool: "file_edit", kind: "changed", at: "" });
+  const changes = [
+    change("01", "a.md", "as_left"),
+    change("02", "b.md", "put_back"),
+    change("03", "a.md", "as_left"),
+    change("03", "c.md", "changed_since"),
+  ];
+  assert.deepEqual(filesSince(changes, "01"), { names: ["a.md"], others: ["c.md"] });
+  assert.deepEqual(filesSince(changes, "03"), { names: ["a.md"], others: ["c.md"] });
+  assert.deepEqual(filesSince(changes, "04"), { names: [], others: [] });
+  const turn = (name, state) => newTurn("t", { reply: { blocks: [], source: "", extras: [{ at: 0, part: { kind: "tool", call: "1", name, state } }] } });
+  assert.equal(touchesFiles(turn("file_write", "ok")), true);
+  assert.equal(touchesFiles(turn("ask_scout", "ok")), true);
+  assert.equal(touchesFiles(turn("file_write", "denied")), false);
+  assert.equal(touchesFiles(turn("shell", "ok")), false);
 });

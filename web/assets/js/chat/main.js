@@ -73,6 +73,7 @@ class ChatPage {
         if (this.#session?.withdraw(turn)) this.#composer.putBack(turn.said?.text ?? "", turn.said?.files ?? []);
       },
       fork: (turn) => void this.#fork(turn),
+      files: (turn) => this.#session?.files.since(turn) ?? null,
       sendAgain: (turn) => this.#session?.sendAgain(turn),
       discard: (turn) => this.#session?.discard(turn),
       choose: (turn) => void this.#choose(turn),

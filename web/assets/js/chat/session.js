@@ -7,6 +7,7 @@ import { Problem, conversationPath, optionalPath, request, sessionPath } from ".
 import { now as serverNow } from "../shared/clock.js";
 import { texts } from "../texts.js";
 import { sendable } from "./attachments.js";
+import { ChangedFiles, touchesFiles } from "./changed-files.js";
 import { Conversation } from "./conversation.js";
 import { editDraft, keepSaid, saidIn } from "./drafts.js";
 import { FrameOrder } from "./order.js";
@@ -38,6 +39,7 @@ const holdMs = 4000;
 export class Session {
   name;
   conversation = new Conversation();
+  /** What tools have changed. */ files;
   isLoaded = false;
   #outbox;
   #watcher;
@@ -60,6 +62,7 @@ export class Session {
   /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher @param {boolean} isFresh whether the name is new */
   constructor(name, outbox, watcher, isFresh) {
     this.name = name;
+    this.files = new ChangedFiles(name);
     this.#isFresh = isFresh;
     this.#outbox = outbox;
     this.#watcher = watcher;
@@ -235,6 +238,7 @@ export class Session {
       // A reconnect may have restarted the transcript meanwhile. Then this page does not join up and is requested again.
       if (before !== this.conversation.oldestMessage()) return true;
       this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more, detail);
+      void this.files.look(this.conversation.turns());
       return true;
     } finally {
       this.#isLoadingOlder = false;
@@ -271,6 +275,7 @@ export class Session {
     if (detail) {
       const messages = oldestFirst(detail.messages ?? []);
       this.conversation.apply({ ...detail, messages, has_more: detail.has_more ?? messages.length >= page }, asked);
+      void this.files.look(this.conversation.turns());
       this.#giveBackEdits();
       this.#order.startAfter(detail.seq ?? 0);
     }
@@ -344,6 +349,7 @@ export class Session {
     const text = isUnknown && !turn.said && saidIn(frame.turn);
     if (text) turn.said = { text, files: [], at: null, state: "sent", error: "" };
     if (isUnknown && !turn.said) void this.synchronise();
+    if (frame.type === "done" && touchesFiles(turn)) void this.files.look([turn], true);
     this.#watcher.onFrame(turn, frame);
   }
 

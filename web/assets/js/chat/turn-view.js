@@ -10,10 +10,12 @@ import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
 import { forkWords } from "../texts/forks.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
+import { touchesFiles } from "./changed-files.js";
 import { editDraft } from "./drafts.js";
 import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
 import { drawOutline } from "./outline.js";
 import { partView } from "./parts.js";
+import { openPutBack, putBackLine } from "./put-back.js";
 import { stopReading } from "./read-aloud.js";
 import { replyMenu, stopButton } from "./reply-menu.js";
 import { isBlank } from "./turn.js";
@@ -21,13 +23,14 @@ import { versionPager } from "./versions.js";
 
 /** @import { Attachment, Turn, Part, Said } from "./types.js" */
 /** @import { PartView } from "./parts.js" */
+/** @import { FileOffer } from "./changed-files.js" */
 
 /**
  * The actions of a turn.
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: import("../shared/approval-card.js").Terms) => void, retry: (turn: Turn) => void,
  *   edit: (turn: Turn, text: string, files?: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
  *   discard: (turn: Turn) => void, choose: (turn: string) => void,
- *   withdraw: (turn: Turn) => void, reclaim: (turn: Turn) => void, fork: (turn: Turn) => void,
+ *   withdraw: (turn: Turn) => void, reclaim: (turn: Turn) => void, fork: (turn: Turn) => void, files: (turn: Turn) => FileOffer | null,
  *   isOnline: () => boolean}} TurnActions
  */
 
@@ -133,6 +136,8 @@ export class TurnView {
       if (await this.#actions.edit(this.#turn, changed, files)) close();
     };
     const box = editBox({ text, files: said.files }, { send, cancel: close, changed: draft.keep });
+    const offer = this.#actions.files(this.#turn);
+    if (offer) box.element.prepend(putBackLine(offer));
     fill(this.#said, box.element);
     return box;
   }
@@ -305,7 +310,16 @@ export class TurnView {
 
   #menu() {
     const fork = this.#turn.id ? () => this.#actions.fork(this.#turn) : null;
-    return replyMenu(() => this.#turn, () => this.#blocks, this.#voice, fork);
+    const files = () => this.#actions.files(this.#turn);
+    return replyMenu(() => this.#turn, () => this.#blocks, { voice: this.#voice, fork, files });
+  }
+
+  /** Has the message answered again; what tools have changed can be put back first. */
+  #retry() {
+    const turn = this.#turn;
+    const offer = this.#actions.files(turn);
+    if (offer) openPutBack(offer, () => this.#actions.retry(turn));
+    else this.#actions.retry(turn);
   }
 
   #retryButton() {
@@ -317,7 +331,7 @@ export class TurnView {
         label: texts.error.again,
         icon: "retry",
         look: "button-small",
-        press: () => this.#actions.retry(this.#turn),
+        press: () => this.#retry(),
       }),
     );
   }
@@ -329,7 +343,7 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
-      turn.reply.source && this.#menu(),
+      (turn.reply.source || touchesFiles(turn)) && this.#menu(),
       this.#voice.isOn && stopButton(),
       versionPager(turn, this.#actions.choose),
       turn.id &&
@@ -338,7 +352,7 @@ export class TurnView {
           label: texts.turn.retry,
           icon: "retry",
           look: small,
-          press: () => this.#actions.retry(this.#turn),
+          press: () => this.#retry(),
         }),
       turn.id &&
         turn.said &&

@@ -4,6 +4,7 @@ import { artefactWords } from "./artefacts.js";
 import { conflictWords } from "./conflict.js";
 import { dictationWords } from "./dictation.js";
 import { draftWords } from "./drafts.js";
+import { fileWords } from "./file-changes.js";
 import { findingWords } from "./finding.js";
 import { forkWords } from "./forks.js";
 import { foundWords } from "./found.js";
@@ -28,6 +29,7 @@ export const words = {
   conflict: conflictWords,
   dictation: dictationWords,
   drafts: draftWords,
+  "file-changes": fileWords,
   finding: findingWords,
   forks: forkWords,
   found: foundWords,
