@@ -70,6 +70,8 @@ words! {
         Pairing = "pairing",
         /// A backup was made, or a home restored from one.
         Backup = "backup",
+        /// A command started to run in the background, or ended there.
+        Command = "command",
     }
 }
 

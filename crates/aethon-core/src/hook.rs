@@ -50,6 +50,9 @@ pub trait Hook: Send + Sync {
 /// to repair an answer that does not fit its schema.
 pub const OWN_CONTEXT: &str = "verification";
 
+/// The source of context that tells of commands which have ended in the background. It comes from the program, too.
+pub const COMMANDS_CONTEXT: &str = "commands";
+
 /// Reviews an answer before it counts as one.
 #[async_trait]
 pub trait Review: Send + Sync {

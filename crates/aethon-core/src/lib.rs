@@ -14,6 +14,7 @@ pub mod answer_schema;
 pub mod approval;
 pub mod assistant;
 pub mod audit;
+pub mod background;
 pub mod backup;
 pub mod channel;
 pub mod channel_setup;

@@ -59,7 +59,7 @@ pub use protected_paths::{OpenedPlaces, account_home, opened_places, place_varia
 pub use sandbox::{KernelSandbox, step};
 pub use sandbox_limits::SandboxLimits;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
-pub use shell::{CommandSlots, MARK};
+pub use shell::{CommandRegistry, CommandSlots, CommandsElsewhere, EndedCommands, MARK};
 pub use sockets::{socket_kinds, socket_variables};
 pub use verify::{VerifyEdits, VerifyOptions};
 pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions, outside};

@@ -33,6 +33,7 @@ struct Stage {
     folder: TempDir,
     docker: DockerSandbox,
     shell: Arc<dyn Tool>,
+    background: Arc<dyn Tool>,
 }
 
 fn limits() -> SandboxLimits {
@@ -56,7 +57,9 @@ impl Stage {
             options.shell.sandbox = Sandbox::Docker;
             options.docker = Some(docker.clone());
         });
-        Self { shell: common::tool(&options, "shell"), daemon, folder, docker }
+        let tools = common::all(&options);
+        let named = |name: &str| common::named(&tools, name);
+        Self { shell: named("shell"), background: named("background_commands"), daemon, folder, docker }
     }
 
     /// The result of a command in this conversation, as the model reads it.
@@ -223,6 +226,35 @@ async fn background_processes_delay_nothing_and_are_ended() {
     assert!(stage.daemon.executed().iter().any(is_sweep), "it is swept");
     assert_eq!(stage.run("a", "say").await.unwrap(), "hello\nworse\nend\n[exit status 3]");
     assert_eq!(stage.daemon.containers(), 1, "the container is used again");
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn command_in_the_background_has_a_container_of_its_own() {
+    let stage = Stage::new();
+    stage.run("a", "say").await.unwrap();
+    let call = async |tool: &Arc<dyn Tool>, input: Value| {
+        let output = tool.call(&context("a"), input).await;
+        output.map(|output| output.to_text()).map_err(|error| error.to_string())
+    };
+    let told = call(&stage.shell, json!({"command": "hang", "background": true})).await.unwrap();
+    assert!(told.starts_with("begun\n[command 1 runs in the background"), "{told}");
+    assert_eq!(stage.daemon.containers(), 2, "its own beside that of the conversation");
+    let told = stage.run("a", "say").await.unwrap();
+    assert_eq!(told, "hello\nworse\nend\n[exit status 3]", "the other one is swept, and this one is not");
+    assert_eq!(stage.daemon.made().len(), 2, "and it is used again");
+    let list = call(&stage.background, json!({"action": "list"})).await.unwrap();
+    assert!(list.starts_with("command 1 (hang), started ") && list.ends_with(": running"), "{list}");
+    let told = call(&stage.background, json!({"action": "stop", "id": 1})).await.unwrap();
+    assert!(told.contains("[command 1 was stopped by the assistant after"), "{told}");
+    until_left(&stage.daemon, 1).await;
+    let told = call(&stage.shell, json!({"command": "say", "background": true})).await.unwrap();
+    assert!(told.starts_with("hello\nworse\nend\n[exit status 3 after"), "{told}");
+    until_left(&stage.daemon, 1).await;
+    let told = call(&stage.shell, json!({"command": "never", "background": true})).await.unwrap_err();
+    assert!(told.contains("docker could not run the command"), "{told}");
+    let list = call(&stage.background, json!({"action": "list"})).await.unwrap();
+    assert!(!list.contains("never"), "what never began is no command: {list}");
     stage.daemon.assert_sound();
 }
 

@@ -32,7 +32,8 @@ enum Kind {
 
 use Kind::{Acts, Harmless, Sends};
 
-const EXPECTED: [(&str, Kind); 29] = [
+const EXPECTED: [(&str, Kind); 30] = [
+    ("background_commands", Harmless),
     ("calculator", Harmless),
     ("calendar", Harmless),
     ("clipboard_read", Harmless),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
+use aethon_core::hook::{AddedContext, COMMANDS_CONTEXT, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Failure, Inbound, Message, Outside, Reply, Role, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
@@ -176,7 +176,7 @@ fn source(block: &Block) -> Option<String> {
         Outside::Tool(name) => format!("what `{name}` returned"),
     });
     outside.or_else(|| match block {
-        Block::Context { source, .. } if source == OWN_CONTEXT => None,
+        Block::Context { source, .. } if [OWN_CONTEXT, COMMANDS_CONTEXT].contains(&source.as_str()) => None,
         Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
         Block::ToolResult(result) if result.recalled.is_some() => {
             Some(format!("what `{}` recalled", result.name))
@@ -380,6 +380,14 @@ mod tests {
             let turn = TurnContext::of(TurnId::existing("t"), &inbound);
             taint.before_turn(&turn, &inbound).await.unwrap();
             assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{channel}");
+        }
+    }
+
+    #[test]
+    fn context_taints_unless_it_is_the_programs_own() {
+        for (source, expected) in [(OWN_CONTEXT, false), (COMMANDS_CONTEXT, false), ("memory", true)] {
+            let block = Block::context(source, "command 1 (make) ended with status 0");
+            assert_eq!(super::source(&block).is_some(), expected, "{source}");
         }
     }
 

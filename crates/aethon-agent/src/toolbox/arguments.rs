@@ -113,7 +113,9 @@ pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
         call.input.get(name)?.as_str()
     };
     let line = if let Some(command) = of_role(ArgumentRole::Command) {
-        format!("run: {command}")
+        // It outlives the turn, which whoever approves it should know.
+        let is_lasting = call.input.get("background") == Some(&Value::Bool(true));
+        format!("run{}: {command}", if is_lasting { " in the background" } else { "" })
     } else if let Some(path) = of_role(ArgumentRole::WritePath) {
         format!("{}: write {path}", spec.name)
     } else if let Some(url) = of_role(ArgumentRole::Url) {

@@ -45,7 +45,8 @@ const TOOLS: [&str; 32] = [
 ];
 
 /// Tools reserved for the owner, because they change the assistant itself or run commands from a project's files.
-const OWNERS: [&str; 5] = ["lsp", "manage_specialists", "manage_tools", "record_learning", "update_context"];
+const OWNERS: [&str; 6] =
+    ["background_commands", "lsp", "manage_specialists", "manage_tools", "record_learning", "update_context"];
 
 /// The built-in specialists.
 const SPECIALISTS: [&str; 5] = ["coder", "researcher", "analyst", "planner", "scout"];

@@ -21,6 +21,6 @@ mod program;
 mod trial;
 
 pub use containers::PullPolicy;
-pub(crate) use pool::ContainerCommand;
 pub use pool::DockerSandbox;
+pub(crate) use pool::{CommandContainer, ContainerCommand};
 pub use trial::Trial;

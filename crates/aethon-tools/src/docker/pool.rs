@@ -3,7 +3,8 @@
 //! of memory, and when the program ends. Leftovers of a crashed program are removed at the next start.
 //!
 //! A container that runs a command is taken out of the pool and put back afterwards. A call that is dropped in between
-//! does not put it back: the container is removed, along with whatever ran in it.
+//! does not put it back: the container is removed, along with whatever ran in it. A command that outlives its call has a
+//! container of its own, because everything in a container is killed between two commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,12 +56,23 @@ pub(crate) struct Done {
     pub(crate) note: Option<String>,
 }
 
+/// The container of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommandContainer {
+    /// That of its conversation, in which it is the only command.
+    OfConversation,
+    /// One of its own, which is removed after it.
+    Own,
+}
+
 /// A command, and for whom it runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContainerCommand<'c> {
     pub(crate) session: &'c SessionId,
     /// Whose words began the turn.
     pub(crate) trust: Trust,
+    /// The container that it runs in.
+    pub(crate) container: CommandContainer,
     pub(crate) words: &'c [String],
     pub(crate) directory: &'c Path,
     /// When everything has to be over, whatever the daemon does.
@@ -176,7 +188,8 @@ impl DockerSandbox {
             Some(swept) => swept.killed > leased.killed,
             None => status == 137 && leased.room().was_out_of_memory().await,
         };
-        if let Some(swept) = swept.filter(|_| !has_run_out) {
+        let is_shared = command.container == CommandContainer::OfConversation;
+        if let Some(swept) = swept.filter(|_| is_shared && !has_run_out) {
             leased.killed = swept.killed;
             leased.return_to_pool(command.session, command.trust);
         }
@@ -188,7 +201,11 @@ impl DockerSandbox {
     async fn lease(&self, command: ContainerCommand<'_>, attempt: Attempt) -> Result<ContainerLease, String> {
         self.hand_over().await?;
         let pool = self.0.clone();
-        let (own, old) = pool.with_idle(|idle| (idle.take(command.session, command.trust), idle.take_old()));
+        let is_shared = command.container == CommandContainer::OfConversation;
+        let (own, old) = pool.with_idle(|idle| {
+            let own = is_shared.then(|| idle.take(command.session, command.trust)).flatten();
+            (own, idle.take_old())
+        });
         if !old.is_empty() {
             let pool = pool.clone();
             tokio::spawn(async move { pool.remove_all(old).await });

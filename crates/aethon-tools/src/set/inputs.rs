@@ -16,6 +16,7 @@ use crate::files::Workspace;
 use crate::lsp::LanguageServers;
 use crate::options::Options;
 use crate::outputs::KeptOutputs;
+use crate::shell::CommandRegistry;
 
 /// What tools need from the rest of the program. The facade fills it; what tools *may do* is in [`Options`].
 #[derive(Clone)]
@@ -41,6 +42,8 @@ pub struct Needs {
     pub lsp: Option<Arc<LanguageServers>>,
     /// Turns documents into text.
     pub documents: Arc<dyn DocumentReader>,
+    /// The commands in the background; `None` if nothing else looks at them.
+    pub background: Option<CommandRegistry>,
 }
 
 impl Needs {
@@ -57,6 +60,7 @@ impl Needs {
             courier: None,
             lsp: None,
             documents: Arc::new(NoDocuments::default()),
+            background: None,
         }
     }
 }

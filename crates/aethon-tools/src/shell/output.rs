@@ -84,6 +84,42 @@ impl HeadTailBuffer {
         text[line..].to_owned()
     }
 
+    /// Ends the last line, if it has no end.
+    pub(super) fn end_line(&mut self) {
+        let last = self.tail.last().or(self.head.last());
+        if last.is_some_and(|byte| *byte != b'\n') {
+            self.push(b"\n");
+        }
+    }
+
+    /// Takes everything that has arrived, up to the end of the last whole line; the rest stays, because it may end in half a
+    /// secret. A line that is longer than any line should be is taken as it is.
+    pub(super) fn take_lines(&mut self) -> Self {
+        let last = if self.tail.is_empty() { &mut self.head } else { &mut self.tail };
+        let from = last.len().saturating_sub(MAX_MOVE);
+        let rest = match last[from..].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(at) => last.split_off(from + at + 1),
+            None if from == 0 && self.tail.is_empty() => std::mem::take(&mut self.head),
+            None => Vec::new(),
+        };
+        self.total -= rest.len() as u64;
+        let taken = self.take();
+        self.push(&rest);
+        taken
+    }
+
+    /// Takes everything that has arrived.
+    pub(super) fn take(&mut self) -> Self {
+        let empty = Self {
+            head: Vec::new(),
+            tail: Vec::new(),
+            head_limit: self.head_limit,
+            tail_limit: self.tail_limit,
+            total: 0,
+        };
+        std::mem::replace(self, empty)
+    }
+
     /// Returns the text, with a line that marks the omission.
     pub(super) fn text(&self) -> String {
         let whole = self.head.len() + self.tail.len();
@@ -255,6 +291,31 @@ mod tests {
         bar.push(b"10%\r20%\r30");
         assert_eq!(latest(&bar), "10%\n20%\n");
         assert_eq!(latest(&HeadTailBuffer::new(1000)), "");
+    }
+
+    #[test]
+    fn whole_lines_are_taken_and_the_rest_stays() {
+        let mut kept = HeadTailBuffer::new(300);
+        kept.push(b"one\ntwo\npassw");
+        assert_eq!(kept.take_lines().text(), "one\ntwo\n");
+        assert_eq!(kept.take_lines().text(), "");
+        kept.push(b"ord\n");
+        assert_eq!((kept.total(), kept.take_lines().text().as_str()), (9, "password\n"));
+        for number in 0..1000 {
+            kept.push(format!("line {number}\n").as_bytes());
+        }
+        kept.push(b"half");
+        let text = kept.take_lines().text();
+        assert!(text.starts_with("line 0\n") && text.ends_with("line 999\n"), "{text}");
+        assert!(text.contains("of 8890 bytes were left out here"), "{text}");
+        kept.end_line();
+        kept.end_line();
+        assert_eq!(kept.take().text(), "half\n");
+        kept.end_line();
+        assert_eq!(kept.take().text(), "");
+        let mut endless = HeadTailBuffer::new(MAX_KEPT);
+        endless.push(&[b'x'; 2 * MAX_MOVE]);
+        assert_eq!(endless.take_lines().text().len(), 2 * MAX_MOVE, "no line is held back for ever");
     }
 
     proptest! {

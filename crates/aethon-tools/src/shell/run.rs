@@ -1,7 +1,7 @@
-//! Controls one call: reads until the command ends or times out, then ends its remaining processes.
+//! Controls one command: reads until it ends or times out, then ends its remaining processes.
 //!
 //! A command has ended when its shell has. Background processes may still hold the pipe, so the end of the
-//! output is awaited only briefly. Everything that a call started ends with it.
+//! output is awaited only briefly. Everything that a command started ends with it.
 
 use std::io;
 use std::time::Duration;
@@ -10,22 +10,31 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout, timeout_at};
 
-use super::output::HeadTailBuffer;
 use super::process::{ExitKind, Launch, Running, start};
-use super::progress::{FIRST_LOOK, PACE, Progress};
 
+/// How long a command runs before any output is shown: most have ended by then.
+const FIRST_LOOK: Duration = Duration::from_millis(800);
+/// Interval between updates.
+pub(super) const PACE: Duration = Duration::from_millis(400);
 /// How long to read on after the command has ended: a process substitution may still be writing.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 /// How long a killed process may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Result of a command.
+/// Receives the output of a command while it runs.
+pub(super) trait Sink: Send {
+    /// Takes the next bytes.
+    fn take(&mut self, bytes: &[u8]);
+
+    /// Shows what has arrived so far. Called a few times a second.
+    fn look(&mut self);
+}
+
+/// How a command ran.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct Ran {
     /// How it ended; `None` if it timed out.
     pub(super) ended: Option<ExitKind>,
-    /// Its output.
-    pub(super) output: HeadTailBuffer,
     /// How long it took.
     pub(super) took: Duration,
     /// Whether processes that it left in the background were still running.
@@ -34,13 +43,8 @@ pub(super) struct Outcome {
     pub(super) note: Option<String>,
 }
 
-/// Runs a command to its end and shows its progress. Dropping the future ends it.
-pub(super) async fn run(
-    launch: Launch,
-    limit: Duration,
-    mut kept: HeadTailBuffer,
-    mut progress: Progress<'_>,
-) -> io::Result<Outcome> {
+/// Runs a command to its end and passes on its output. Dropping the future ends it.
+pub(super) async fn run(launch: Launch, limit: Duration, sink: &mut impl Sink) -> io::Result<Ran> {
     let begun = Instant::now();
     let Running { group, output, mut ended, .. } = start(launch).await?;
     let mut output = Receiver::from_owned_fd(output.into())?;
@@ -53,17 +57,17 @@ pub(super) async fn run(
         tokio::select! {
             status = &mut ended => break Some(status.unwrap_or(ExitKind::Unknown)),
             () = sleep_until(deadline) => break None,
-            _ = looks.tick() => progress.show(&kept),
+            _ = looks.tick() => sink.look(),
             read = output.read(&mut buffer), if is_open => match read {
                 Ok(0) | Err(_) => is_open = false,
-                Ok(length) => kept.push(&buffer[..length]),
+                Ok(length) => sink.take(&buffer[..length]),
             },
         }
     };
     let took = begun.elapsed();
     let mut left_running = false;
     if is_open && status.is_some() {
-        let rest = drain(&mut output, &mut buffer, &mut kept);
+        let rest = drain(&mut output, &mut buffer, sink);
         left_running = timeout_at(Instant::now() + DRAIN_TIMEOUT, rest).await.is_err();
     }
     group.kill();
@@ -73,17 +77,17 @@ pub(super) async fn run(
     }
     if is_open && (left_running || status.is_none()) {
         // A process that left the group may still hold the pipe; the watcher ends it, so do not wait for it.
-        let _ = timeout(DRAIN_TIMEOUT, drain(&mut output, &mut buffer, &mut kept)).await;
+        let _ = timeout(DRAIN_TIMEOUT, drain(&mut output, &mut buffer, sink)).await;
     }
-    Ok(Outcome { ended: status, output: kept, took, left_running, note: None })
+    Ok(Ran { ended: status, took, left_running, note: None })
 }
 
-async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut HeadTailBuffer) {
+async fn drain(output: &mut Receiver, buffer: &mut [u8], sink: &mut impl Sink) {
     while let Ok(length) = output.read(buffer).await {
         if length == 0 {
             return;
         }
-        kept.push(&buffer[..length]);
+        sink.take(&buffer[..length]);
     }
 }
 
@@ -99,6 +103,7 @@ mod tests {
     use super::*;
     use crate::confine::Confinement;
     use crate::options::Options;
+    use crate::shell::progress::CallOutput;
 
     /// `cargo test -p aethon-tools --release walls_cost -- --ignored --nocapture` prints the numbers quoted in decision
     /// 0038.
@@ -134,11 +139,10 @@ mod tests {
                     trust: context.trust(),
                     is_sandboxed: false,
                 };
-                let progress = Progress::new(&context, &redactor);
-                let outcome =
-                    run(launch, Duration::from_secs(60), HeadTailBuffer::new(1000), progress).await.unwrap();
-                assert_eq!(outcome.ended, Some(ExitKind::Status(0)));
-                took.push(outcome.took);
+                let mut output = CallOutput::new(&context, &redactor);
+                let ran = run(launch, Duration::from_secs(60), &mut output).await.unwrap();
+                assert_eq!(ran.ended, Some(ExitKind::Status(0)));
+                took.push(ran.took);
             }
             took.sort_unstable();
             println!("{name}: median {:?}, least {:?}", took[took.len() / 2], took[0]);

@@ -16,11 +16,11 @@ use tokio::time::Instant;
 
 use super::output::HeadTailBuffer;
 use super::process::{ExitKind, Launch, Streams};
-use super::progress::{PACE, Progress};
-use super::run::{Outcome, run};
+use super::progress::CallOutput;
+use super::run::{PACE, Ran, Sink, run};
 use super::slots::CommandSlots;
 use crate::confine::Confinement;
-use crate::docker::{ContainerCommand, DockerSandbox};
+use crate::docker::{CommandContainer, ContainerCommand, DockerSandbox};
 use crate::options::{Options, ShellOptions, USUAL_PATH};
 use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
 
@@ -89,9 +89,23 @@ impl Runner {
     /// Runs a command to its end and shows its progress. Dropping the future ends it. The error is a sentence.
     pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
         let _slot = self.slots.take(context.trust()).await?;
-        let (progress, trust) = (Progress::new(context, &self.redactor), context.trust());
+        let mut output = CallOutput::new(context, &self.redactor);
+        let place = Place { trust: context.trust(), container: CommandContainer::OfConversation };
+        let ran = self.run_in(place, script, &mut output).await?;
+        Ok(Outcome { ran, output: output.into_kept() })
+    }
+
+    /// The same for a command that outlives its call, which takes no slot from those that do not.
+    pub(super) async fn run_apart(&self, script: Script<'_>, sink: &mut impl Sink) -> Result<Ran, String> {
+        // Only the owner's turns start such commands. The container of a conversation is swept after each command.
+        let place = Place { trust: Trust::Owner, container: CommandContainer::Own };
+        self.run_in(place, script, sink).await
+    }
+
+    async fn run_in(&self, place: Place, script: Script<'_>, sink: &mut impl Sink) -> Result<Ran, String> {
+        let trust = place.trust;
         let launch = match self.options.sandbox {
-            Sandbox::Docker => return self.in_container(script, trust, progress).await,
+            Sandbox::Docker => return self.in_container(script, place, sink).await,
             Sandbox::None => self.launch(Vec::new(), script.command, script.directory, trust),
             Sandbox::Kernel => {
                 let (kernel, directory) = (self.kernel.clone(), script.directory.clone());
@@ -102,7 +116,7 @@ impl Runner {
                 self.launch(words, script.command, "/".into(), trust)
             }
         };
-        run(launch, script.limit, HeadTailBuffer::default(), progress).await.map_err(not_started)
+        run(launch, script.limit, sink).await.map_err(not_started)
     }
 
     fn launch(&self, before: Vec<OsString>, command: &str, directory: PathBuf, trust: Trust) -> Launch {
@@ -128,25 +142,43 @@ impl Runner {
     async fn in_container(
         &self,
         script: Script<'_>,
-        trust: Trust,
-        mut progress: Progress<'_>,
-    ) -> Result<Outcome, String> {
+        Place { trust, container }: Place,
+        sink: &mut impl Sink,
+    ) -> Result<Ran, String> {
         let docker = self.docker.as_ref().ok_or("there is no docker sandbox (`security.sandbox`)")?;
-        let (begun, mut kept, mut shown) = (Instant::now(), HeadTailBuffer::default(), Instant::now());
+        let (begun, mut shown) = (Instant::now(), Instant::now());
         let words = ["/bin/sh", "-c", script.command].map(str::to_owned);
         let take = |piece: &[u8]| {
-            kept.push(piece);
+            sink.take(piece);
             if shown.elapsed() >= PACE {
                 shown = Instant::now();
-                progress.show(&kept);
+                sink.look();
             }
         };
         let (session, directory, limit) = (script.session, script.directory.as_path(), script.limit);
-        let command = ContainerCommand { session, trust, words: &words, directory, limit };
+        let command = ContainerCommand { session, trust, container, words: &words, directory, limit };
         let done = docker.run(command, take).await?;
         let ended = done.status.map(ExitKind::Status);
-        Ok(Outcome { ended, output: kept, took: begun.elapsed(), left_running: false, note: done.note })
+        Ok(Ran { ended, took: begun.elapsed(), left_running: false, note: done.note })
     }
+}
+
+/// Where and for whom a command runs.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// How far its turn may go.
+    trust: Trust,
+    /// The container that it gets, if commands run in Docker.
+    container: CommandContainer,
+}
+
+/// The result of a call.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// How the command ran.
+    pub(super) ran: Ran,
+    /// Its output.
+    pub(super) output: HeadTailBuffer,
 }
 
 fn not_started(error: std::io::Error) -> String {

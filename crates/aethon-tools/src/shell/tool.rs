@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::background::{self, CommandRegistry, NewCommand};
 use super::process::ExitKind;
-use super::run::Outcome;
-use super::runner::{Runner, Script};
+use super::runner::{Outcome, Runner, Script};
 use super::slots::MAX_WAIT;
 use crate::files::Workspace;
 use crate::options::{Options, ShellOptions};
@@ -33,6 +33,8 @@ pub(crate) struct Shell {
     workspace: Arc<Workspace>,
     options: ShellOptions,
     runner: Arc<Runner>,
+    /// The commands that outlive their calls.
+    background: CommandRegistry,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -44,13 +46,21 @@ struct Arguments {
     timeout_seconds: Option<u64>,
     /// The directory to run the command in. Leave it out for the workspace.
     cwd: Option<String>,
+    /// Whether the command runs on after the call, for hours if it must: a server, a long build. The call returns after about a
+    /// second; `background_commands` then reads its output and stops it.
+    background: Option<bool>,
 }
 
 impl Shell {
-    pub(crate) fn new(options: &Options, workspace: Arc<Workspace>, redactor: Live<Redactor>) -> Self {
+    pub(crate) fn new(
+        options: &Options,
+        workspace: Arc<Workspace>,
+        redactor: Live<Redactor>,
+        background: CommandRegistry,
+    ) -> Self {
         let runner = Arc::new(Runner::new(options, redactor));
         let spec = spec(&runner, &options.shell);
-        Self { spec, workspace, options: options.shell.clone(), runner }
+        Self { spec, workspace, options: options.shell.clone(), runner, background }
     }
 }
 
@@ -60,15 +70,15 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
     let description = format!(
         "Runs a command with {shell} in the workspace directory and returns its exit status and what it writes, stdout \
          and stderr together. There is no terminal and no input: pass the options that keep programs from asking \
-         questions. The command ends with the call, and so does everything that it started, in the background too. \
-         {sandbox}"
+         questions. The command ends with the call, and so does everything that it started with `&` or `nohup`; what is \
+         to run on is started with `background`. {sandbox}"
     );
     ToolSpec::of::<Arguments>("shell", description)
         .with_keyword("timeout_seconds", "maximum", most)
         .with_keyword(
             "timeout_seconds",
             "description",
-            format!("How many seconds the command may take. Leave it out for {usual}."),
+            format!("How many seconds the command may take. Leave it out for {usual}; in the background, for 8 hours."),
         )
         .with_role("command", ArgumentRole::Command)
         .with_role("cwd", ArgumentRole::ReadPath)
@@ -107,13 +117,18 @@ impl Tool for Shell {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let command = checked(&arguments.command)?;
-        let limit = self.limit(arguments.timeout_seconds);
         let (workspace, wanted) =
             (self.workspace.for_turn(context.trust()), arguments.cwd.unwrap_or_default());
         let directory =
             tokio::task::spawn_blocking(move || workspace.directory(&wanted)).await.map_err(|_| {
                 ToolError::failed("looking up the directory failed because of a fault in the program")
             })??;
+        if arguments.background == Some(true) {
+            let limit = arguments.timeout_seconds.map(|seconds| Duration::from_secs(seconds.max(1)));
+            let new = NewCommand { command, directory, limit };
+            return background::start(&self.background, &self.runner, new, context).await;
+        }
+        let limit = self.limit(arguments.timeout_seconds);
         let script = Script { session: &context.session, command, directory, limit };
         report_of(&self.runner, script, context).await
     }
@@ -153,25 +168,25 @@ fn checked(command: &str) -> Result<&str, ToolError> {
 
 /// Formats the report for the model. The time is in whole seconds, and only given if it matters: two runs with the same
 /// outcome must read the same, or a turn that goes in circles would not be noticed.
-fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
-    let mut text = outcome.output.text();
+fn report(Outcome { ran, output }: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
+    let mut text = output.text();
     if text.is_empty() {
         text.push_str("[no output]");
     }
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    if outcome.left_running {
+    if ran.left_running {
         text.push_str("[its background processes were ended]\n");
     }
-    if let Some(note) = &outcome.note {
+    if let Some(note) = &ran.note {
         text.push_str(&format!("[{note}]\n"));
     }
-    let after = match outcome.took.as_secs() {
+    let after = match ran.took.as_secs() {
         0 => String::new(),
         seconds => format!(" after {seconds} s"),
     };
-    match outcome.ended {
+    match ran.ended {
         Some(ExitKind::Status(status)) => text.push_str(&format!("[exit status {status}{after}]")),
         Some(ExitKind::Signal(signal)) => text.push_str(&format!("[killed by signal {signal}{after}]")),
         Some(ExitKind::Unknown) => text.push_str(&format!("[ended{after}; the exit status is not known]")),
