@@ -9,6 +9,7 @@ use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditLog, AuditTrail};
+use aethon_core::background::BackgroundCommands;
 use aethon_core::backup::Backups;
 use aethon_core::channel::{Channels, Outbox};
 use aethon_core::channel_setup::ChannelSetup;
@@ -80,6 +81,8 @@ pub struct Chat {
     pub choices: Arc<dyn ModelChoices>,
     /// The live conversations of the chat sockets.
     pub hub: Arc<Hub>,
+    /// The commands in the background.
+    pub commands: Arc<dyn BackgroundCommands>,
     /// How many days a deleted conversation stays in the bin; 0 deletes at once.
     pub bin_days: u32,
 }

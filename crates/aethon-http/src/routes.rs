@@ -28,6 +28,7 @@ mod begin;
 mod bin;
 mod channel_setup;
 mod channels;
+mod commands;
 mod config;
 mod export;
 mod features;
@@ -227,6 +228,12 @@ pub(crate) static ROUTES: &[Route] = &[
             .json::<fork::Forked>(201).fails(&[409]).body::<fork::Wanted>()),
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),
         told("Sessions", "Stops the turns of a conversation.").ok::<sessions::Stopped<'static>>()),
+    api(Method::GET, "/api/sessions/{id}/commands", Takes::Nothing, async_handler!(commands::list),
+        told("Sessions", "The commands in the background of a conversation: those that run, and the last that have ended.")
+            .ok::<json::CommandList>()),
+    api(Method::POST, "/api/sessions/{id}/commands/{n}/stop", Takes::Nothing, async_handler!(commands::stop),
+        told("Sessions", "Stops a command in the background, with everything that it has started.")
+            .ok::<commands::Stopped<'static>>()),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, async_handler!(export::export),
         told("Sessions", "A whole conversation as a file.").media(200, &["application/json", "text/markdown"])
             .query::<export::Writing>()),

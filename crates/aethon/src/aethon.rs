@@ -10,6 +10,7 @@ use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::audit::AuditAction;
+use aethon_core::background::BackgroundCommands;
 use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
@@ -32,7 +33,7 @@ use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
 use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
-use aethon_http::json::{Export, FilesAct, Format, Place, Shown};
+use aethon_http::json::{CommandList, Export, FilesAct, Format, Place, Shown};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
@@ -46,12 +47,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::answer::{Answer, Attendance};
+use crate::commands::CommandTask;
 use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
 use crate::file_copies;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
-use crate::opening::{self, ModelParts, Stored};
+use crate::opening::{self, ModelParts, Stored, ToolParts};
 use crate::prepared::{Prepared, Shared, Source};
 use crate::reach::Reach;
 use crate::runtime;
@@ -107,6 +109,8 @@ struct Background {
     _copying: JoinSet<()>,
     /// Held only to keep the task alive.
     _containers: ContainerTask,
+    /// Held only to keep the task alive.
+    _commands: CommandTask,
     /// Runs what ends a dropped assistant.
     runtime: Handle,
     /// Whether it was shut down.
@@ -125,11 +129,12 @@ impl Background {
         prepared: &Prepared,
         mode: OpenMode,
         stored: &Stored,
-        memory: Option<GuardedMemory>,
+        parts: &ToolParts,
     ) -> Self {
         let (shared, telemetry) = (&prepared.shared, &prepared.config.telemetry);
         // Computing missing vectors is the daemon's job; a guest would do the work twice.
         let is_daemon = mode == OpenMode::Daemon;
+        let memory = parts.memory.clone();
         let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
         shared.bus.telemetry().keep(telemetry.enabled);
         let (log, redactor) = (stored.storage.telemetry.clone(), shared.redactor.clone());
@@ -141,6 +146,7 @@ impl Background {
             recorded: stored.recorded.clone(),
             temporary: stored.temporary.clone(),
             _containers: ContainerTask::start(shared),
+            _commands: CommandTask::start(shared, &parts.tools.commands, stored.storage.transcripts.clone()),
             runtime,
             is_closed: AtomicBool::new(false),
         }
@@ -163,7 +169,7 @@ impl Aethon {
         let meter = models.meter.clone();
         let (engine, workflows) = opening::engine(&prepared, &stored, agent_models, meter, &parts).await?;
         let aethon = Self {
-            background: Background::start(runtime, &prepared, mode, &stored, parts.memory),
+            background: Background::start(runtime, &prepared, mode, &stored, &parts),
             clock: prepared.clock(),
             reach: prepared.reach().iter().map(Reach::sentence).collect(),
             home: prepared.home,
@@ -319,6 +325,16 @@ impl Aethon {
         &self.approvals
     }
 
+    /// The commands that run on in the background of conversations, in this program.
+    pub fn background_commands(&self) -> Arc<dyn BackgroundCommands> {
+        Arc::new(self.tools.commands.clone())
+    }
+
+    /// Returns the commands in the background of a session in the form of `GET /api/sessions/{id}/commands`.
+    pub fn commands_document(&self, id: &SessionId) -> Value {
+        json!(CommandList::of(&self.tools.commands, id))
+    }
+
     /// The live event bus.
     pub fn events(&self) -> &EventBus {
         &self.shared.bus
@@ -470,6 +486,7 @@ impl Aethon {
             approvals: self.approvals.clone(),
             choices: Arc::new(self.shared.choices.clone()),
             hub,
+            commands: self.background_commands(),
             bin_days: self.config.session.bin_days,
         }
     }
@@ -494,6 +511,7 @@ impl Aethon {
     /// Finishes recordings, books interrupted calls, and closes the storage.
     pub(crate) async fn close(&self) {
         self.background.is_closed.store(true, Ordering::Release);
+        self.tools.commands.close().await;
         self.background.recorded.close().await;
         if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
@@ -523,6 +541,7 @@ impl Drop for Aethon {
         if self.background.is_closed.load(Ordering::Acquire) {
             return;
         }
+        self.tools.commands.abandon();
         let (engine, servers) = (self.engine.clone(), self.tools.servers.clone());
         // Nobody is left who could join the task. It ends with the runtime at the latest.
         self.background.runtime.spawn(async move {

@@ -75,8 +75,8 @@ fn offer(board: &Features, docker: DockerSandbox) {
     });
 }
 
-/// The session whose container is obsolete after this event.
-fn over(event: &Event) -> Option<&SessionId> {
+/// The session that is over with this event, so that nothing of it may run on.
+pub(crate) fn over(event: &Event) -> Option<&SessionId> {
     match event {
         Event::Session { session, change: SessionChange::Reset | SessionChange::Deleted } => Some(session),
         // Its turns may have run here.

@@ -26,6 +26,7 @@ mod channel_admin;
 mod channel_setup;
 mod channels;
 mod check;
+mod commands;
 mod containers;
 mod disk_finding;
 pub mod doctor;

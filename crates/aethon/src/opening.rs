@@ -128,6 +128,7 @@ pub(crate) async fn engine(
             approvals: &stored.approvals,
             wake: &stored.deliveries.wake,
             tools: parts.tools.sources(prepared, workflows),
+            commands: parts.tools.commands.clone(),
             workflows,
             memory: shared(parts.memory.as_ref()),
             guard: parts.guard.clone(),

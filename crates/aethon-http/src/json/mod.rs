@@ -1,11 +1,13 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
-//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `bin` that of the bin, `export` a whole
-//! conversation as a file, `file_changes` what tools did to files in one, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
+//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `bin` that of the bin, `commands`
+//! commands in the background, `export` a whole conversation as a file, `file_changes` what tools did to files in one, `markdown` the
+//! same for people, `deliveries` undelivered messages, `jobs` and `sops`
 //! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
 //! message uses these types, which leave out private data of providers and the engine.
 
 mod bin;
+mod commands;
 mod conversation;
 mod deliveries;
 mod export;
@@ -19,6 +21,7 @@ mod recordings;
 mod sops;
 
 pub use bin::{Bin, InBin, bin, bin_cursor};
+pub use commands::CommandList;
 pub use conversation::{Conversation, FoundMessages, Listed, Page, Place, Shown, found_messages, list, show};
 pub use deliveries::Deliveries;
 pub use export::{Export, Format};

@@ -75,6 +75,7 @@ impl TestApp {
                 approvals: PendingApprovals::default(),
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub,
+                commands: Arc::new(aethon_core::background::NoBackgroundCommands::default()),
                 bin_days: 7,
             },
             activity: Activity {

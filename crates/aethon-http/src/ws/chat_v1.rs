@@ -13,7 +13,7 @@ use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::message::{Attachment, Dedupe, Inbound};
 use aethon_core::surface::Surface;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::attachments;
 use super::frames::{self, Body, Refusal};
@@ -29,6 +29,7 @@ use super::webchat::session_named;
 use crate::app::App;
 use crate::deps::{Chat, Runtime};
 use crate::error::STORAGE_UNAVAILABLE;
+use crate::json::CommandList;
 
 /// How long a new socket may take to say where to resume, before live frames are sent.
 const GRACE: Duration = Duration::from_millis(250);
@@ -46,7 +47,12 @@ pub(super) async fn run(app: &App, socket: &mut Socket, session: SessionId) -> O
     let mut connection = ChatConnection {
         chat,
         runtime,
-        news: News { list: &app.watchlist, bus: &app.deps.activity.bus, watch: None },
+        news: News {
+            list: &app.watchlist,
+            bus: &app.deps.activity.bus,
+            watch: None,
+            commands: chat.commands.changes(),
+        },
         home: session,
         wake,
         subscriptions: vec![subscription],
@@ -73,6 +79,8 @@ struct Subscription {
     reached: u64,
     /// Whether the end of a replay is to be announced.
     is_resuming: bool,
+    /// The state of the conversation's commands in the background that was sent last.
+    commands: u64,
 }
 
 impl Subscription {
@@ -80,7 +88,7 @@ impl Subscription {
         let room = hub.room(session);
         let reached = room.enter(wake);
         hub.is_read(&room);
-        Self { room, wake: Arc::clone(wake), reached, is_resuming: false }
+        Self { room, wake: Arc::clone(wake), reached, is_resuming: false, commands: 0 }
     }
 }
 
@@ -96,6 +104,8 @@ struct News<'a> {
     bus: &'a EventBus,
     /// The place in the list, once the client watches it.
     watch: Option<Watch>,
+    /// Whether a list of commands in the background may have changed.
+    commands: watch::Receiver<u64>,
 }
 
 struct ChatConnection<'a> {
@@ -130,6 +140,7 @@ impl ChatConnection<'_> {
                 biased;
                 () = shutdown.requested(), if !is_stopping => is_stopping = true,
                 () = self.wake.notified() => {}
+                Ok(()) = self.news.commands.changed(), if self.news.watch.is_some() => {}
                 Ok(()) = health.changed() => {
                     if let Err(unwritable) = self.tell_health(socket).await {
                         return unwritable.close();
@@ -178,7 +189,23 @@ impl ChatConnection<'_> {
                 Some(frames) => socket.send_all(frames).await?,
             }
         }
+        if self.news.watch.is_some() {
+            self.send_commands(socket).await?;
+        }
         Ok(None)
+    }
+
+    /// Sends the commands in the background of the conversations in which they have changed.
+    async fn send_commands(&mut self, socket: &mut Socket) -> Result<(), Unwritable> {
+        let commands = &*self.chat.commands;
+        for subscription in &mut self.subscriptions {
+            let session = subscription.room.session();
+            let revision = commands.revision(session);
+            if std::mem::replace(&mut subscription.commands, revision) != revision {
+                socket.send(frames::commands(CommandList::of(commands, session))).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Notifies the client that messages are refused because the storage fails, or that it has recovered.
@@ -220,7 +247,7 @@ impl ChatConnection<'_> {
 
     /// Sends news of all conversations from now on.
     fn watch(&mut self) {
-        let News { list, bus, watch } = &mut self.news;
+        let News { list, bus, watch, .. } = &mut self.news;
         watch.get_or_insert_with(|| list.watch(self.chat, bus, &self.wake));
     }
 

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::error::STORAGE_UNAVAILABLE;
+use crate::json::CommandList;
 
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
@@ -209,6 +210,8 @@ pub(super) enum Frame<'a> {
     /// A conversation that is gone.
     #[serde(rename = "session")]
     SessionRemoved { session_id: &'a SessionId, removed: bool },
+    /// The commands in the background of a conversation, all anew.
+    Commands(CommandList),
     /// A notice for the person.
     Notice { code: &'a str, message: &'a str },
     /// Why a frame of the client was refused; `id` is that of its message.
@@ -251,6 +254,11 @@ pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
 /// Builds the frame that ends a replay: all frames up to `seq` were sent.
 pub(super) fn resumed(session: &str, seq: u64) -> Utf8Bytes {
     json(&Frame::Resumed { session, seq })
+}
+
+/// Builds the frame with the commands in the background of a conversation.
+pub(super) fn commands(list: CommandList) -> Utf8Bytes {
+    json(&Frame::Commands(list))
 }
 
 /// Builds a notice outside a turn.

@@ -48,6 +48,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             approvals: PendingApprovals::default(),
             choices: Arc::new(aethon_core::model_choice::NoChoices),
             hub,
+            commands: Arc::new(aethon_core::background::NoBackgroundCommands::default()),
             bin_days: 7,
         },
         activity: Activity {

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::approval::{Answer, AnswerElsewhere, AnswerError};
+use aethon_core::ids::SessionId;
 use aethon_core::peers::{PeerId, Peers};
+use aethon_tools::CommandsElsewhere;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -19,6 +21,9 @@ const DECISION: Duration = Duration::from_secs(10);
 
 /// How long it may take to take a grant back: an instance that lives answers at once.
 const TAKE_BACK: Duration = Duration::from_secs(3);
+
+/// How long it may take to say which commands an instance has.
+const COMMANDS: Duration = Duration::from_secs(2);
 
 /// Asks other instances.
 pub(super) struct Asking {
@@ -103,5 +108,17 @@ impl AnswerElsewhere for Asking {
         let asked = others.len();
         let answers = self.ask(others, Asked::TakeBack { id: id.to_owned() }, TAKE_BACK).await;
         answers.iter().filter(|done| **done == Done::TakenBack).count() == asked
+    }
+}
+
+#[async_trait]
+impl CommandsElsewhere for Asking {
+    async fn holder(&self, session: &SessionId, number: u32) -> Option<String> {
+        let asked = Asked::Commands { session: session.clone() };
+        let answers = self.ask(self.others.alive(), asked, COMMANDS).await;
+        answers.into_iter().find_map(|done| match done {
+            Done::Commands { instance, numbers } if numbers.contains(&number) => Some(instance),
+            _ => None,
+        })
     }
 }

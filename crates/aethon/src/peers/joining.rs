@@ -17,6 +17,7 @@ use super::task::{Desk, run};
 use crate::aethon::Aethon;
 use crate::error::Result;
 use crate::front::SignIns;
+use crate::postgres;
 use crate::view::ReloadRequest;
 
 /// This instance among others. It leaves them when this is dropped.
@@ -42,12 +43,15 @@ pub(crate) fn join(aethon: &mut Aethon) -> Option<Joined> {
     };
     aethon.workflows.entry = Arc::new(everywhere);
     aethon.approvals.elsewhere().answered_by(asking.clone());
+    aethon.tools.commands.found_by(asking.clone());
     let desk = Desk {
         peers: peers.clone(),
         others: others.clone(),
         asking,
         engine: aethon.engine.clone(),
         approvals: aethon.approvals.clone(),
+        commands: aethon.tools.commands.clone(),
+        name: postgres::instance_name(&aethon.home),
         bus: aethon.shared.bus.clone(),
         deliveries: aethon.deliveries.wake.clone(),
         ended: Mutex::default(),

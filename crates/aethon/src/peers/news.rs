@@ -64,6 +64,8 @@ pub(super) enum Asked {
     Answer { id: String, answer: Answer },
     /// To forget a grant.
     TakeBack { id: String },
+    /// To name itself and the commands that it has in the background of a session.
+    Commands { session: SessionId },
 }
 
 /// The answer of an instance.
@@ -85,6 +87,8 @@ pub(super) enum Done {
     Answered(Result<(), AnswerError>),
     /// The grant does not count any more.
     TakenBack,
+    /// The numbers of the commands.
+    Commands { instance: String, numbers: Vec<u32> },
 }
 
 impl News {
@@ -159,7 +163,16 @@ mod tests {
             assert_eq!(News::of(news.clone().event()), Some(news));
         }
         let refused = Done::Answered(Err(AnswerError::Refused("it is blocked".into())));
-        for done in [Done::Stopped(2), Done::Quiet(false), Done::Answered(Ok(())), Done::TakenBack, refused] {
+        let commands = Done::Commands { instance: "host:/srv/one".into(), numbers: vec![1, 3] };
+        let all = [
+            Done::Stopped(2),
+            Done::Quiet(false),
+            Done::Answered(Ok(())),
+            Done::TakenBack,
+            refused,
+            commands,
+        ];
+        for done in all {
             let text = serde_json::to_string(&Told { id: 7, what: done.clone() }).unwrap();
             assert_eq!(serde_json::from_str::<Told>(&text).unwrap().what, done, "{text}");
         }

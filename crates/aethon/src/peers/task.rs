@@ -8,9 +8,11 @@ use aethon_agent::Engine;
 use aethon_agent::outbox::DeliveryWake;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{ActiveTurn, Assistant};
+use aethon_core::background::BackgroundCommands;
 use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::peers::{Heard, Note, PeerId, Peers};
+use aethon_tools::CommandRegistry;
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::Sender;
@@ -48,6 +50,9 @@ pub(super) struct Desk {
     pub(super) asking: Arc<Asking>,
     pub(super) engine: Arc<Engine>,
     pub(super) approvals: PendingApprovals,
+    pub(super) commands: CommandRegistry,
+    /// The name of this instance.
+    pub(super) name: String,
     pub(super) bus: EventBus,
     pub(super) deliveries: DeliveryWake,
     /// The turns that ended last. Their agents may still be listed as running for a moment, and who is told so then would never
@@ -254,6 +259,10 @@ impl Desk {
             Asked::TakeBack { id } => {
                 self.approvals.grants().take_back(&id);
                 Done::TakenBack
+            }
+            Asked::Commands { session } => {
+                let numbers = self.commands.list(&session).into_iter().map(|command| command.number);
+                Done::Commands { instance: self.name.clone(), numbers: numbers.collect() }
             }
         };
         self.tell(Some(note.from), ANSWER, &Told { id: question.id, what });

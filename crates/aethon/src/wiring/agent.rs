@@ -19,7 +19,7 @@ use aethon_core::model_choice::ModelChoices;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 use aethon_guard::MemoryGuard;
-use aethon_tools::{KeptOutputs, VerifyEdits};
+use aethon_tools::{CommandRegistry, EndedCommands, KeptOutputs, VerifyEdits};
 
 use super::model::AgentModels;
 use super::workflows::WorkflowParts;
@@ -33,6 +33,8 @@ pub(crate) struct EngineParts<'s> {
     pub(crate) wake: &'s DeliveryWake,
     /// The tool sources.
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
+    /// The commands in the background.
+    pub(crate) commands: CommandRegistry,
     /// SOPs, jobs, specialists and multi-turn work.
     pub(crate) workflows: &'s WorkflowParts,
     pub(crate) memory: Option<Arc<dyn Memory>>,
@@ -63,6 +65,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
         workflows: parts.workflows,
         recorder: parts.recorder,
         outputs: super::tools::outputs(prepared, storage),
+        commands: parts.commands,
     };
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let mut services = Services::new(log, owners, storage.transcripts.clone(), parts.meter, prepared.clock());
@@ -97,6 +100,7 @@ struct HookParts<'s> {
     workflows: &'s WorkflowParts,
     recorder: Option<Arc<dyn Hook>>,
     outputs: KeptOutputs,
+    commands: CommandRegistry,
 }
 
 impl HookParts<'_> {
@@ -104,7 +108,7 @@ impl HookParts<'_> {
     fn in_order(self, prepared: &Prepared) -> Hooks {
         let (approval, security) = (&prepared.config.approval, &prepared.config.security);
         let board = &self.workflows.board;
-        let built_in: [Arc<dyn Hook>; 11] = [
+        let built_in: [Arc<dyn Hook>; 12] = [
             Arc::new(prepared.shared.model_health.clone()),
             Arc::new(WatchAgents(board.clone())),
             Arc::new(InputLimits::default()),
@@ -119,6 +123,8 @@ impl HookParts<'_> {
             Arc::new(RedactOutput(prepared.shared.redactor.clone())),
             Arc::new(OutputCap::keeping(Arc::new(self.outputs))),
             self.workflows.sops.hook(),
+            // Behind those that refuse turns: a refused turn would take its news with it.
+            Arc::new(EndedCommands(self.commands)),
         ];
         // Before `StripUntrustedMarkers`, which removes the markers that `Taint` looks for.
         let taint = security

@@ -9,7 +9,7 @@ use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_mcp::client::Servers;
-use aethon_tools::{ChangeJournal, ConfinedPrograms, KeptOutputs, Needs, ToolSet};
+use aethon_tools::{ChangeJournal, CommandRegistry, ConfinedPrograms, KeptOutputs, Needs, ToolSet};
 
 use super::channels::Deliveries;
 use super::tool_options;
@@ -29,20 +29,27 @@ pub(crate) struct Tools {
     pub(crate) programs: Arc<dyn Programs>,
     /// The files that they have changed.
     pub(crate) files: Arc<dyn FileHistory>,
+    /// The commands in the background.
+    pub(crate) commands: CommandRegistry,
 }
 
 impl Tools {
     /// Builds the tools of this configuration.
     pub(crate) fn of(prepared: &Prepared, stored: &Stored, memory: Option<Arc<dyn Memory>>) -> Self {
         let storage = &stored.storage;
-        let sets = sets(prepared, storage, &stored.deliveries, memory);
+        let redactor = prepared.shared.redactor.clone();
+        let commands = CommandRegistry::new(prepared.clock(), redactor, storage.audit.clone());
+        let mut needs = needs(prepared, storage, &stored.deliveries);
+        needs.memory = memory;
+        needs.background = Some(commands.clone());
+        let sets: Arc<[ToolSet]> = aethon_tools::sets(&tool_options::options(prepared), &needs).into();
         let own = aethon_tools::tools(&sets).into_iter().chain(prepared.source.parts.tools.iter().cloned());
         let taken = own.map(|tool| tool.spec().name.clone()).collect();
         let dynamic = super::sandbox::dynamic(prepared, storage, &tool_options::options(prepared), taken);
         let programs =
             Arc::new(ConfinedPrograms::new(&tool_options::options(prepared), &prepared.flags.locale));
         let servers = Arc::new(super::mcp::servers(prepared));
-        Self { sets, servers, dynamic, programs, files: stored.files.clone() }
+        Self { sets, servers, dynamic, programs, files: stored.files.clone(), commands }
     }
 
     /// All sources for the engine. If two tools have the same name, the built-in one wins.
@@ -57,22 +64,16 @@ impl Tools {
     }
 }
 
-/// Builds the built-in tools.
-fn sets(
-    prepared: &Prepared,
-    storage: &Storage,
-    deliveries: &Deliveries,
-    memory: Option<Arc<dyn Memory>>,
-) -> Arc<[ToolSet]> {
+/// What the built-in tools need from the rest of the program, besides memory and commands.
+fn needs(prepared: &Prepared, storage: &Storage, deliveries: &Deliveries) -> Needs {
     let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
-    needs.memory = memory;
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared, storage));
     needs.changes = Some(changes(prepared, storage));
     needs.lsp = prepared.shared.lsp.clone();
     needs.documents = crate::documents::reader(&prepared.flags);
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
-    aethon_tools::sets(&tool_options::options(prepared), &needs).into()
+    needs
 }
 
 /// One row for each tool set, with the tools available and those that are not, and why.

@@ -91,7 +91,7 @@ export interface Audit {
 }
 
 export interface AuditEntry {
-  action: "approval" | "refusal" | "grant" | "tools" | "sign_in" | "access" | "deletion" | "config" | "secret" | "pairing" | "backup";
+  action: "approval" | "refusal" | "grant" | "tools" | "sign_in" | "access" | "deletion" | "config" | "secret" | "pairing" | "backup" | "command";
   at: string;
   by: string;
   detail: string;
@@ -99,6 +99,17 @@ export interface AuditEntry {
   session_id: string | null;
   subject: string;
   turn: string | null;
+}
+
+export interface BackgroundCommand {
+  command: string;
+  ended_at: string | null;
+  exit_status: number | null;
+  number: number;
+  outcome: string;
+  output: string;
+  started_at: string;
+  state: "running" | "exited" | "killed" | "stopped" | "expired" | "failed";
 }
 
 export interface Backup {
@@ -243,6 +254,18 @@ export interface ChannelWish {
 
 export interface Channels {
   channels: Channel[];
+}
+
+export interface CommandList {
+  commands: BackgroundCommand[];
+  session_id: string;
+}
+
+export interface CommandStopped {
+  command: BackgroundCommand;
+  session_id: string;
+  status: string;
+  stopped: boolean;
 }
 
 export interface ConfigEdited {

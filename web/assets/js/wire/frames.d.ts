@@ -1,7 +1,7 @@
 // The frames of the sockets, generated from the server's types; do not edit.
 // To renew it: cargo test -p aethon-http -- --ignored write_the_types_of_the_pages
 
-import type { AgentActivity, Approval, ConfigReloaded, JobRun, Message, OutputBlock, SopRun, Usage } from "./api.js";
+import type { AgentActivity, Approval, CommandList, ConfigReloaded, JobRun, Message, OutputBlock, SopRun, Usage } from "./api.js";
 
 export type AgentNews =
   | { sop_run: SopRun }
@@ -59,6 +59,7 @@ export type LooseFrame =
   | { type: "resumed"; seq: number; session: string }
   | { type: "session" } & SessionFrame
   | { type: "session"; removed: boolean; session_id: string }
+  | { type: "commands" } & CommandList
   | { type: "notice"; code: string; message: string }
   | { type: "error"; code: string; id?: string; message: string };
 
