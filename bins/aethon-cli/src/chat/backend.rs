@@ -21,6 +21,9 @@ pub(crate) trait Overview: Send {
 
     /// Returns a document of the interface; null if there is none.
     async fn look_up(&mut self, what: LookUp) -> Result<Value>;
+
+    /// Stops a command in the background of this conversation, and returns what became of it.
+    async fn stop_command(&mut self, number: u32) -> Result<Value>;
 }
 
 /// What can be looked up, in the form of the interface.
@@ -39,6 +42,8 @@ pub(crate) enum LookUp {
     FileChanges(String),
     /// Today's usage.
     Usage,
+    /// The commands in the background of this conversation.
+    Commands,
 }
 
 /// A connection to the assistant.
@@ -118,6 +123,8 @@ pub(crate) enum Listing {
     Sops,
     /// The models that may be chosen.
     Models,
+    /// The commands that run in the background of this conversation, by their numbers.
+    Commands,
 }
 
 /// A request of the user about a turn.

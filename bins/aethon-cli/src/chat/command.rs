@@ -25,6 +25,8 @@ pub(super) enum Takes {
     Session,
     /// The name of a model.
     Model,
+    /// `stop` and the number of a command in the background.
+    Running,
 }
 
 const fn command(name: &'static str, usage: &'static str, about: &'static str, takes: Takes) -> Command {
@@ -68,6 +70,12 @@ pub(super) const COMMANDS: [Command; 21] = [
         "[LEVEL]",
         "set how much the model thinks here: none, low, medium, high or default",
         EFFORTS,
+    ),
+    command(
+        "/commands",
+        "[stop NUMBER]",
+        "list the commands that run in the background here, or stop one",
+        Takes::Running,
     ),
     command("/usage", "", "what the models used and cost today", Takes::Nothing),
     command("/sops", "", "list the SOPs; /NAME TEXT runs one", Takes::Nothing),
@@ -146,6 +154,8 @@ pub(super) enum Line<'a> {
     Copy,
     /// Write the conversation to a file; empty for a name of its own.
     Export(&'a str),
+    /// List the commands in the background, or stop one.
+    Commands(&'a str),
     /// Show the usage of models.
     Usage,
     /// List the conversations.
@@ -186,6 +196,7 @@ impl<'a> Line<'a> {
             "/paste" => Self::Paste,
             "/copy" => Self::Copy,
             "/export" => Self::Export(rest),
+            "/commands" => Self::Commands(rest),
             "/usage" => Self::Usage,
             "/sessions" => Self::Sessions,
             "/sops" => Self::Sops,
@@ -216,6 +227,7 @@ mod tests {
         check("/undo files", Line::Undo("files"));
         check("/edit a\nb", Line::Edit("a\nb"));
         check("/run ls -l", Line::Run("ls -l"));
+        check("/commands stop 3", Line::Commands("stop 3"));
         check("/model fast", Line::Message("/model fast"));
         check("/mcp far review", Line::Message("/mcp far review"));
         check("/etc/hosts is what?", Line::Unknown("/etc/hosts"));

@@ -61,6 +61,10 @@ impl ChatCompleter {
                 .filter_map(|(id, title)| Some((id.strip_prefix("webchat:")?.to_owned(), title)))
                 .collect(),
             Takes::Model => self.list(Listing::Models),
+            Takes::Running => {
+                let running = self.list(Listing::Commands).into_iter();
+                running.map(|(number, command)| (format!("stop {number}"), command)).collect()
+            }
         }
     }
 
@@ -156,6 +160,7 @@ mod tests {
             (Listing::Sops, vec![pair("daily-report")]),
             (Listing::Sessions, vec![pair("webchat:garden"), pair("telegram:5"), pair("webchat:work")]),
             (Listing::Models, vec![pair("fast")]),
+            (Listing::Commands, vec![pair("2"), pair("3")]),
         ]);
         let mut check = |line: &str, expected: &[&str]| {
             let found = completer.complete(line, line.len());
@@ -168,6 +173,8 @@ mod tests {
         check("/new g", &["garden"]);
         check("/model f", &["fast"]);
         check("/effort h", &["high"]);
+        check("/commands ", &["stop 2", "stop 3"]);
+        check("/commands stop 3", &["stop 3"]);
         check("/quit ", &[]);
         check("hello /re", &[]);
         check("", &[]);

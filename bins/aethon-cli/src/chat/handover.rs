@@ -62,6 +62,10 @@ impl Overview for Handover {
     async fn look_up(&mut self, what: LookUp) -> Result<Value> {
         self.way.look_up(what).await
     }
+
+    async fn stop_command(&mut self, number: u32) -> Result<Value> {
+        self.way.stop_command(number).await
+    }
 }
 
 #[async_trait]

@@ -6,21 +6,22 @@ use std::time::Duration;
 use aethon::Aethon;
 use aethon::Prepared;
 use aethon::core::approval::AnswerError;
+use aethon::core::background::StopOutcome;
 use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
 use aethon::core::model::Readiness;
 use aethon::core::session::SessionQuery;
 use aethon::core::surface::{Surface, TurnEvent};
 use aethon::json::{FilesAct, Format};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::backend::{Backend, Earlier, FilesWish, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 use super::named_file::NamedFile;
-use super::words::model_named;
+use super::words::{model_named, running};
 
 /// How long a turn may take to store its text when the user leaves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -60,6 +61,9 @@ impl Overview for Local {
             let models = self.aethon.offered_models().await;
             return Ok(models.into_iter().map(|model| (model.id, model.name)).collect());
         }
+        if what == Listing::Commands {
+            return Ok(running(&self.aethon.commands_document(&self.session)));
+        }
         let query = SessionQuery::newest(20);
         let page = self.aethon.transcripts().sessions(query).await?;
         Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
@@ -85,7 +89,15 @@ impl Overview for Local {
                 aethon.file_changes_document(&self.session, &turn).await?.unwrap_or_default()
             }
             LookUp::Usage => aethon.usage_document(1).await?,
+            LookUp::Commands => aethon.commands_document(&self.session),
         })
+    }
+
+    async fn stop_command(&mut self, number: u32) -> Result<Value> {
+        match self.aethon.background_commands().stop(&self.session, number, "the owner").await {
+            StopOutcome::Stopped(command) | StopOutcome::HadEnded(command) => Ok(json!(command)),
+            StopOutcome::Missing(why) => bail!("{why}"),
+        }
     }
 }
 

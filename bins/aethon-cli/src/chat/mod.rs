@@ -13,6 +13,7 @@ mod approval;
 pub(crate) mod ask;
 mod attach;
 pub(crate) mod backend;
+mod background;
 mod catch_up;
 mod clipboard;
 mod command;

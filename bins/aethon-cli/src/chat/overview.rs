@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::backend::{Listing, LookUp, Overview};
 use super::remote::{ONE_TURN, Remote};
+use super::words::running;
 use crate::daemon::encoded;
 
 #[async_trait]
@@ -15,6 +16,7 @@ impl Overview for Remote {
             Listing::Sessions => ("/api/sessions?limit=20", "sessions", "session_id"),
             Listing::Sops => ("/api/sops", "sops", "name"),
             Listing::Models => ("/api/models", "models", "id"),
+            Listing::Commands => return Ok(running(&self.look_up(LookUp::Commands).await?)),
         };
         let answer = self.daemon.get(path.into()).await?;
         let items =
@@ -50,6 +52,15 @@ impl Overview for Remote {
                 self.daemon.find_json(path).await?.unwrap_or_default()
             }
             LookUp::Usage => self.daemon.get("/api/usage?days=1".into()).await?,
+            LookUp::Commands => {
+                self.daemon.find_json(format!("{session}/commands")).await?.unwrap_or_default()
+            }
         })
+    }
+
+    async fn stop_command(&mut self, number: u32) -> Result<Value> {
+        let session = encoded(&format!("webchat:{}", self.session));
+        let path = format!("/api/sessions/{session}/commands/{number}/stop");
+        Ok(self.daemon.post(path, &Value::Null).await?["command"].take())
     }
 }

@@ -18,6 +18,7 @@ use super::actions::{
 };
 use super::attach::{self, Named};
 use super::backend::{Backend, Earlier, Listing, OutgoingMessage, Request};
+use super::background;
 use super::clipboard;
 use super::command::{Line, help};
 use super::complete::ListRequest;
@@ -259,6 +260,7 @@ impl Chat {
             Line::Paste => self.paste().await?,
             Line::Copy => copy(backend).await?,
             Line::Export(file) => export(backend, &self.session, file).await?,
+            Line::Commands(words) => background::act(backend, words).await?,
             Line::Usage => usage(backend).await?,
             Line::Effort(word) => put(&style().dim(&format!("{}\n", self.set_effort(word)))),
             Line::Sessions => show(backend, Listing::Sessions).await?,

@@ -1,6 +1,7 @@
 //! How the chat shortens, counts and cleans texts.
 
 use aethon::core::ids::SessionId;
+use serde_json::Value;
 
 use crate::render::columns_of;
 
@@ -72,6 +73,14 @@ pub(super) fn shortened(text: &str, columns: usize) -> String {
         used <= columns
     };
     line.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// Returns the numbers and texts of the commands that run, from the document about those of a conversation.
+pub(super) fn running(document: &Value) -> Vec<(String, String)> {
+    let commands = document["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let running = commands.iter().filter(|command| command["state"] == "running");
+    let text = |command: &Value| command["command"].as_str().unwrap_or_default().to_owned();
+    running.map(|command| (command["number"].to_string(), text(command))).collect()
 }
 
 #[cfg(test)]
