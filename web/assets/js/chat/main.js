@@ -32,6 +32,7 @@ import { ModelSetup } from "./model-setup.js";
 import { newsOf, notify, tell } from "./news.js";
 import { Outbox, sessionStorageOrNull } from "./outbox.js";
 import { currentMessage, currentName, freshName, hrefOf, isTemporary, rememberName, temporaryName } from "./route.js";
+import { RunningCommands } from "./running-commands.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { fits } from "./size.js";
@@ -111,6 +112,7 @@ class ChatPage {
     press: () => this.#setDrawer(true),
   });
   #temporary = new TemporaryNote();
+  #running = new RunningCommands(() => this.#rest());
   #notice = make("div", { role: "status" });
   #dock = make("div", { class: "dock" });
   #main = make("main", { class: "conversation", id: "main" });
@@ -166,12 +168,8 @@ class ChatPage {
   #build() {
     this.#drawerButton.setAttribute("aria-controls", "sidebar");
     this.#drawerButton.setAttribute("aria-expanded", "false");
-    this.#dock.append(
-      this.#transcript.toEnd,
-      this.#notice,
-      this.#composer.element,
-      make("p", { class: "composer-hint" }, texts.composer.hint),
-    );
+    const hint = make("p", { class: "composer-hint" }, texts.composer.hint);
+    this.#dock.append(this.#transcript.toEnd, this.#notice, this.#running.element, this.#composer.element, hint);
     this.#main.append(
       make(
         "header",
@@ -527,6 +525,7 @@ class ChatPage {
     else if (session.isLoaded) this.#showWelcome();
     this.#composer.follow(turns, session.conversation.unfinished().length > 0);
     this.#drawNotice(turns);
+    this.#running.draw(session);
     this.#drawTitle();
     this.#announce();
   }

@@ -16,7 +16,7 @@ import { ChatSocket } from "./socket.js";
 import { turnSequence, oldestFirst } from "./turn.js";
 
 /** @import { Path } from "../shared/api.js" */
-/** @import { SessionForked } from "../wire/api.js" */
+/** @import { BackgroundCommand, CommandStopped, SessionForked } from "../wire/api.js" */
 /** @import { Outbox } from "./outbox.js" */
 /** @import { LooseFrame, TurnFrame } from "../wire/frames.js" */
 /** @import { Attachment, Effort, ServerFrame, SessionNews, Turn } from "./types.js" */
@@ -41,6 +41,7 @@ export class Session {
   conversation = new Conversation();
   /** What tools have changed. */ files;
   isLoaded = false;
+  /** The commands that run in its background. @type {BackgroundCommand[]} */ running = [];
   #outbox;
   #watcher;
   #socket;
@@ -319,9 +320,12 @@ export class Session {
   /** @param {ServerFrame} frame */
   #receive(frame) {
     if (frame.type === "session") return this.#watcher.news(frame);
+    if (frame.type === "commands") return this.#takeCommands(frame);
     this.#beat();
     if (frame.type === "ready") {
       this.#resumes = 0;
+      // Those of a server that is gone are gone, too. This one tells of its own.
+      this.running = [];
       this.#watchesAnew = this.#socket.send({ type: "watch" });
       this.tellSight();
       void this.synchronise();
@@ -335,6 +339,18 @@ export class Session {
       this.#order.take(frame);
     }
     this.#watcher.changed();
+  }
+
+  /** @param {Extract<LooseFrame, {type: "commands"}>} frame */
+  #takeCommands({ session_id: id, commands }) {
+    if (id !== `webchat:${this.name}`) return;
+    this.running = commands.filter(({ state }) => state === "running");
+    this.#watcher.changed();
+  }
+
+  /** Stops a command in the background. @param {number} number @returns {Promise<unknown>} */
+  stopCommand(number) {
+    return request(stopPath(this.name, number), { method: "POST" });
   }
 
   /** @param {ServerFrame} frame */
@@ -506,3 +522,6 @@ export class Session {
 
 /** @param {string} name @returns {Path<SessionForked>} */
 const forkPath = (name) => `${sessionPath(name)}/fork`;
+
+/** @param {string} name @param {number} number @returns {Path<CommandStopped>} */
+const stopPath = (name, number) => `${sessionPath(name)}/commands/${number}/stop`;

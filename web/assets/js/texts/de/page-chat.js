@@ -1,6 +1,7 @@
 // All German words of the chat, by the names of their catalogues.
 
 import { artefactWords } from "./artefacts.js";
+import { backgroundWords } from "./background.js";
 import { conflictWords } from "./conflict.js";
 import { dictationWords } from "./dictation.js";
 import { draftWords } from "./drafts.js";
@@ -26,6 +27,7 @@ import { texts } from "./texts.js";
 
 export const words = {
   artefacts: artefactWords,
+  background: backgroundWords,
   conflict: conflictWords,
   dictation: dictationWords,
   drafts: draftWords,
