@@ -14,6 +14,7 @@
 mod accessibility;
 mod approvals;
 mod artefacts;
+mod background_commands;
 mod base_path;
 mod bin;
 mod channel_setup;

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod background_commands;
 mod builtin_sops;
 mod documents;
 mod many_jobs;

@@ -97,6 +97,36 @@ fn turn_is_streamed_to_readers_of_another_instance() {
 }
 
 #[test]
+fn command_in_the_background_is_found_at_its_instance_only() {
+    let (one, two) = two(&[]);
+    let mut near = one.chat("work");
+    near.say("m1", "!tool shell {\"command\": \"sleep 60\", \"background\": true}");
+    let name = one.get("/api/instances").json()["instances"]
+        .as_array()
+        .and_then(|all| all.iter().find(|instance| instance["this"] == true))
+        .and_then(|this| this["name"].as_str().map(str::to_owned))
+        .expect("it has a name");
+    let path = "/api/sessions/webchat:work/commands";
+    let elsewhere = two.post(&format!("{path}/1/stop"), &json!({}));
+    assert_eq!(elsewhere.status, 404);
+    assert!(elsewhere.text().contains(&format!("at another instance, {name}")), "{}", elsewhere.text());
+    let mut far = two.chat("work");
+    let frames = far.say("m2", "!tool background_commands {\"action\": \"read\", \"id\": 1}");
+    let output = of_type(&frames, "tool").last().unwrap()["output"].to_string();
+    assert!(output.contains(&name), "{output}");
+    let nowhere = two.post(&format!("{path}/2/stop"), &json!({})).text();
+    assert!(nowhere.contains("no command 2 in the background"), "{nowhere}");
+    assert_eq!(one.get(path).json()["commands"][0]["state"], "running");
+    // Removing the conversation at the other one ends it.
+    assert_eq!(two.send(&Request::new("DELETE", "/api/sessions/webchat:work")).status, 200);
+    eventually("it ended", || {
+        let rows = one.get("/api/audit?action=command").json();
+        let outcome = rows["audit"][0]["outcome"].as_str()?.to_owned();
+        outcome.starts_with("was stopped by the end of its conversation").then_some(())
+    });
+}
+
+#[test]
 fn reader_who_comes_later_sees_the_running_turn_from_its_start() {
     let (one, two) = two(&[]);
     let mut near = one.chat("late");

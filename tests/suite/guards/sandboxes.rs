@@ -7,7 +7,7 @@ use std::process::Command;
 
 use aethon_tests::server::{program, run, server_command};
 use aethon_tests::socket::of_type;
-use aethon_tests::{Server, Socket, home, run_cli};
+use aethon_tests::{Server, Socket, eventually, home, run_cli};
 use serde_json::{Value, json};
 
 const KERNEL: &str = "security.sandbox=kernel";
@@ -136,6 +136,45 @@ fn sandboxed_command_can_change_its_workspace_only() {
     assert!(tool["state"] == "error" && output(&tool).contains("was killed"), "{tool}");
     let tool = ran(&mut chat, "m6", "head -c 50000000 /dev/zero | tr '\\0' x; echo; echo the end");
     assert!(output(&tool).contains("the end"), "the end of much output is kept");
+}
+
+/// Whether a process runs whose command line has these words.
+fn runs(words: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    processes.into_iter().any(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").trim_end() == words
+    })
+}
+
+#[test]
+fn command_in_the_background_has_the_same_sandbox_and_dies_with_the_program() {
+    if !is_possible() {
+        return;
+    }
+    let server = Server::start(&[KERNEL]);
+    let mut chat = server.chat("default");
+    let mut start = |id: &str, seconds: &str| {
+        let command = format!(
+            "touch kept; touch /usr/made 2>/dev/null || echo closed; ls {}/config.toml 2>&1; setsid sleep {seconds} & exec sleep {seconds}",
+            server.home().path().display()
+        );
+        let call = json!({"command": command, "background": true});
+        let frames = chat.say(id, &format!("!tool shell {call}"));
+        (*of_type(&frames, "tool").last().expect("a tool frame")).clone()
+    };
+    let tool = start("m1", "61.125");
+    assert!(output(&tool).starts_with("closed\nls: "), "{tool}");
+    assert!(output(&tool).contains("[command 1 runs in the background"), "{tool}");
+    assert!(server.home().path().join("workspace/kept").exists());
+    assert!(runs("sleep 61.125"), "the turn is over, and it runs on");
+    let stopped = server.post("/api/sessions/webchat:default/commands/1/stop", &json!({}));
+    assert_eq!(stopped.json()["stopped"], true, "{}", stopped.text());
+    eventually("it is stopped", || (!runs("sleep 61.125")).then_some(()));
+    start("m2", "61.25");
+    assert!(runs("sleep 61.25"));
+    server.kill();
+    eventually("it is gone with the program", || (!runs("sleep 61.25")).then_some(()));
 }
 
 #[test]
