@@ -16,12 +16,10 @@ use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::file_copies::FileCopies;
 use aethon_core::ids::{SessionId, unique};
-use aethon_core::tool::ToolContext;
 use aethon_core::turn::Trust;
 use aethon_files::Directory;
 use jiff::Timestamp;
 
-use super::keeper::Keeper;
 use super::record::{Content, Earlier, Head, Record, RecordName, decode, encode};
 use super::room::{self, Entry, MAX_FILE, MAX_TURN, MAX_TURN_RECORDS, Used};
 
@@ -58,12 +56,6 @@ impl ChangeJournal {
     #[must_use]
     pub fn with_copies(self, copies: Option<Arc<dyn FileCopies>>) -> Self {
         Self { copies, ..self }
-    }
-
-    /// Returns what a call hands its changes to; `None` for one of which nothing is kept: a temporary conversation leaves no traces,
-    /// and a client of MCP has no conversation here.
-    pub(crate) fn keeper(&self, context: &ToolContext) -> Option<Keeper> {
-        Keeper::of(self.clone(), context)
     }
 
     /// Removes records that are too old. Blocks.

@@ -34,14 +34,16 @@ struct Untold {
 }
 
 impl Keeper {
-    pub(super) fn of(journal: ChangeJournal, context: &ToolContext) -> Option<Self> {
+    /// The keeper of a call; `None` for one of which nothing is kept: a temporary conversation leaves no traces, and a client of MCP
+    /// has no conversation here.
+    pub(crate) fn of(journal: &ChangeJournal, context: &ToolContext) -> Option<Self> {
         let session = match context.session.channel() {
             SPECIALISTS => SessionId::parse(&context.sender).ok()?,
             CLIENTS => return None,
             _ => context.session.clone(),
         };
         (!session.is_temporary()).then(|| Self {
-            journal,
+            journal: journal.clone(),
             session,
             turn: context.turn.clone(),
             call: context.call_key().unwrap_or_default(),

@@ -75,7 +75,7 @@ impl Tool for FileEdit {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let workspace = self.workspace.for_turn(context.trust());
-        let keeper = self.changes.as_ref().and_then(|changes| changes.keeper(context)).map(Arc::new);
+        let keeper = self.changes.as_ref().and_then(|changes| Keeper::of(changes, context)).map(Arc::new);
         let kept = keeper.clone();
         let edited =
             blocking("changing the file", move || edit(&workspace, &arguments, kept.as_deref())).await;

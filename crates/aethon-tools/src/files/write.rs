@@ -66,7 +66,7 @@ impl Tool for FileWrite {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let workspace = self.workspace.for_turn(context.trust());
-        let keeper = self.changes.as_ref().and_then(|changes| changes.keeper(context)).map(Arc::new);
+        let keeper = self.changes.as_ref().and_then(|changes| Keeper::of(changes, context)).map(Arc::new);
         let kept = keeper.clone();
         let written =
             blocking("writing the file", move || write(&workspace, arguments, kept.as_deref())).await;
