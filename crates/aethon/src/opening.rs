@@ -95,7 +95,13 @@ pub(crate) async fn tools(prepared: &Prepared, stored: &Stored, models: &ModelPa
     let options = &prepared.config.memory;
     let guard = wiring::memory::guard(options, prepared.shared.redactor.clone())?;
     let memory = wiring::memory::memory(options, &stored.storage, guard.clone(), models.embedder.clone());
-    let tools = Tools::of(prepared, stored, shared(memory.as_ref()));
+    let tools = Tools::of(
+        prepared,
+        &stored.storage,
+        &stored.deliveries,
+        stored.files.clone(),
+        shared(memory.as_ref()),
+    );
     let workflows = WorkflowParts::of(prepared, &stored.storage);
     let (board, config) = (&prepared.shared.features, Live::new(prepared.config.clone()));
     // A later row replaces an earlier one with the same id, so the rows of running parts follow those of the configuration.

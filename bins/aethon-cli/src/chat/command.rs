@@ -36,7 +36,7 @@ const fn command(name: &'static str, usage: &'static str, about: &'static str, t
 const EFFORTS: Takes = Takes::Words(&["none", "low", "medium", "high", "default"]);
 
 /// The commands, in the order of the help.
-pub(super) const COMMANDS: [Command; 21] = [
+pub(super) const COMMANDS: [Command; 22] = [
     command("/new", "[NAME]", "start a new conversation, or continue the one with that name", Takes::Session),
     command(
         "/resume",

@@ -14,7 +14,6 @@ use aethon_tools::{ChangeJournal, CommandRegistry, ConfinedPrograms, KeptOutputs
 use super::channels::Deliveries;
 use super::tool_options;
 use super::workflows::WorkflowParts;
-use crate::opening::Stored;
 use crate::prepared::Prepared;
 
 /// The tool sources.
@@ -35,11 +34,16 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// Builds the tools of this configuration.
-    pub(crate) fn of(prepared: &Prepared, stored: &Stored, memory: Option<Arc<dyn Memory>>) -> Self {
-        let storage = &stored.storage;
+    pub(crate) fn of(
+        prepared: &Prepared,
+        storage: &Storage,
+        deliveries: &Deliveries,
+        files: Arc<dyn FileHistory>,
+        memory: Option<Arc<dyn Memory>>,
+    ) -> Self {
         let redactor = prepared.shared.redactor.clone();
         let commands = CommandRegistry::new(prepared.clock(), redactor, storage.audit.clone());
-        let mut needs = needs(prepared, storage, &stored.deliveries);
+        let mut needs = needs(prepared, storage, deliveries);
         needs.memory = memory;
         needs.background = Some(commands.clone());
         let sets: Arc<[ToolSet]> = aethon_tools::sets(&tool_options::options(prepared), &needs).into();
@@ -49,7 +53,7 @@ impl Tools {
         let programs =
             Arc::new(ConfinedPrograms::new(&tool_options::options(prepared), &prepared.flags.locale));
         let servers = Arc::new(super::mcp::servers(prepared));
-        Self { sets, servers, dynamic, programs, files: stored.files.clone(), commands }
+        Self { sets, servers, dynamic, programs, files, commands }
     }
 
     /// All sources for the engine. If two tools have the same name, the built-in one wins.

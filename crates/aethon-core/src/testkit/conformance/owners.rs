@@ -128,7 +128,7 @@ pub async fn a_caller_that_turns_to_something_else_holds_up_nobody(stage: Stage)
             storage.turns.accept(&turn, &say("webchat:other", "hello"), None).await.unwrap();
         }
     };
-    timeout(SOON, others).await.expect("the others are served");
+    timeout(SOON, others).await.unwrap();
     for read in reads {
         read.await.unwrap();
     }
