@@ -1,8 +1,8 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
 //! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `bin` that of the bin, `commands`
-//! commands in the background, `export` a whole conversation as a file, `file_changes` what tools did to files in one, `markdown` the
-//! same for people, `deliveries` undelivered messages, `jobs` and `sops`
+//! commands in the background, `export` a whole conversation as a file, `file_changes` what tools did to files in one, `markdown`
+//! the same for people, `deliveries` undelivered messages, `jobs` and `sops`
 //! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
 //! message uses these types, which leave out private data of providers and the engine.
 
