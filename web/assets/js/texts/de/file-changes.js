@@ -8,7 +8,7 @@ export const fileWords = {
   putBack: (n) => `${files(n)} zurücksetzen`,
   changed: (n) => `Diese Antwort und spätere haben ${files(n)} geändert.`,
   lead: (n) =>
-    `Diese Antwort und spätere haben ${files(n)} geändert. ${n === 1 ? "Sie wird" : "Sie werden"}, wie sie vorher ${n === 1 ? "war" : "waren"}; was jemand seitdem geändert hat, bleibt.`,
+    `Diese Antwort und spätere haben ${files(n)} geändert. ${n === 1 ? "Sie wird wieder" : "Sie werden wieder"}, wie sie vorher ${n === 1 ? "war" : "waren"}; was jemand seitdem geändert hat, bleibt.`,
   leadFirst: (n) =>
     `Die Antwort, die ersetzt wird, und spätere haben ${files(n)} geändert. ${n === 1 ? "Soll sie" : "Sollen sie"} zuerst zurückgesetzt werden?`,
   putBackFirst: "Zurücksetzen und neu antworten",
