@@ -74,7 +74,7 @@ fn successive_cards_and_their_result_lines_mark_hidden_characters() {
     page.until("they are open", "all('.fold-body .sheet').length >= 6");
     assert_open(&page, ".fold, .approval");
     browser.reload();
-    page.until("the transcript is there", "all('.fold-brief').length === 3");
+    page.until("the transcript is there", "all('.turn .fold-brief').length === 3");
     assert_open(&page, ".fold");
     page.assert_clean();
 }

@@ -116,6 +116,7 @@ export function mount(root, context) {
         }),
     );
     layout.hidden = !!problem && !isKnown;
+    if (problem && !isKnown) fill(list);
     if (problem) return;
     office.prime(
       {
