@@ -82,8 +82,9 @@ fn conversations_are_created_found_renamed_and_deleted() {
 
 /// The groups of the list and what is in them, without what is folded.
 fn groups(page: &Page) -> String {
+    // The inner text of a row is empty until its first frame (`content-visibility`).
     let script = "[...document.querySelectorAll('.sessions > h2')].map((h) => `${h.innerText}: ${
-        [...h.nextElementSibling.querySelectorAll('.session-title')].map((e) => e.innerText).join(', ')}`).join('; ')";
+        [...h.nextElementSibling.querySelectorAll('.session-title')].map((e) => e.textContent).join(', ')}`).join('; ')";
     page.browser.text(script)
 }
 
