@@ -15,12 +15,13 @@ import { backgroundWords as words } from "../texts/background.js";
 /** @typedef {{element: HTMLElement, show: (command: BackgroundCommand) => void}} Row */
 
 export class RunningCommands {
-  /** Announced when their number changes. */ #count = make("span", { class: "fold-name", role: "status" });
+  /** Announced when their number changes. */ #said = make("span", { class: "visually-hidden", role: "status" });
+  #count = make("span", { class: "fold-name" });
   #brief = make("code", { class: "fold-brief", dir: "ltr" });
   #rows = make("ul", { class: "running-list" });
   #summary = make("summary", {}, icon("chevron"), icon("terminal"), this.#count, this.#brief);
-  #fold = make("details", { class: "fold", hidden: true }, this.#summary, this.#rows);
-  element = make("div", { class: "running" }, this.#fold);
+  #fold = make("details", { class: "fold" }, this.#summary, this.#rows);
+  element = make("div", { class: "running" }, this.#said);
   /** @type {Map<number, Row>} */ #shown = new Map();
   /** @type {Session | null} */ #session = null;
   #leave;
@@ -56,13 +57,14 @@ export class RunningCommands {
       running.map(({ number }) => /** @type {Row} */ (this.#shown.get(number)).element),
     );
     const count = running.length > 0 ? words.running(running.length) : "";
-    if (this.#count.textContent !== count) this.#count.textContent = count;
+    if (this.#count.textContent !== count) for (const place of [this.#count, this.#said]) place.textContent = count;
     const brief = running.length === 1 ? visibleText(running[0].command) : "";
     if (this.#brief.textContent !== brief) this.#brief.textContent = brief;
-    this.#fold.hidden = running.length === 0;
+    const isShown = running.length > 0;
+    if (isShown !== this.#fold.isConnected) arrange(this.element, isShown ? [this.#said, this.#fold] : [this.#said]);
     if (!hadFocus || this.#fold.contains(document.activeElement)) return;
     // The command that had the focus has ended.
-    if (this.#fold.hidden) this.#leave();
+    if (!isShown) this.#leave();
     else this.#summary.focus();
   }
 }
