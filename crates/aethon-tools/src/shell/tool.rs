@@ -46,8 +46,7 @@ struct Arguments {
     timeout_seconds: Option<u64>,
     /// The directory to run the command in. Leave it out for the workspace.
     cwd: Option<String>,
-    /// Whether the command runs on after the call, for hours if it must: a server, a long build. The call returns after about a
-    /// second; `background_commands` then reads its output and stops it.
+    /// Runs on after the call; `background_commands` reads and stops it.
     background: Option<bool>,
 }
 
@@ -70,15 +69,15 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
     let description = format!(
         "Runs a command with {shell} in the workspace directory and returns its exit status and what it writes, stdout \
          and stderr together. There is no terminal and no input: pass the options that keep programs from asking \
-         questions. The command ends with the call, and so does everything that it started with `&` or `nohup`; what is \
-         to run on is started with `background`. {sandbox}"
+         questions. The command and everything that it started end with the call, unless `background` is set. \
+         {sandbox}"
     );
     ToolSpec::of::<Arguments>("shell", description)
         .with_keyword("timeout_seconds", "maximum", most)
         .with_keyword(
             "timeout_seconds",
             "description",
-            format!("How many seconds the command may take. Leave it out for {usual}; in the background, for 8 hours."),
+            format!("How many seconds the command may take. Leave it out for {usual}."),
         )
         .with_role("command", ArgumentRole::Command)
         .with_role("cwd", ArgumentRole::ReadPath)
