@@ -454,8 +454,12 @@ fn summaries_are_in_the_ledger_and_count() {
     let rows = rows(&server);
     let of_kind = |kind: &str| rows.iter().filter(|row| row["kind"] == kind).collect::<Vec<_>>();
     assert_eq!((of_kind("turn").len(), of_kind("compaction").len()), (1, 1), "{rows:?}");
-    let requests: u64 = rows.iter().map(|row| row["requests"].as_u64().unwrap()).sum();
-    assert_eq!(requests, service.charges().len() as u64, "every request is in the ledger, once");
+    let sum = |what: &str| rows.iter().map(|row| row[what].as_u64().unwrap()).sum::<u64>();
+    let (requests, failed) = (sum("requests"), sum("failed"));
+    assert!(failed <= 1, "only the preparation was stopped: {rows:?}");
+    // The stop may have come before the service saw the request of the preparation.
+    let arrived = service.charges().len() as u64;
+    assert!((requests - failed..=requests).contains(&arrived), "{arrived} arrived: {rows:?}");
     assert_near(spent(&server), service.usd(INPUT, OUTPUT), STEP);
 }
 
