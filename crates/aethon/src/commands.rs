@@ -9,11 +9,10 @@ use aethon_core::event::Event;
 use aethon_core::session::Transcripts;
 use aethon_tools::CommandRegistry;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
-use crate::containers::over;
 use crate::prepared::Shared;
+use crate::session_ends::{Ended, next_end};
 
 /// The running task; dropping it ends the task.
 pub(crate) struct CommandTask(JoinHandle<()>);
@@ -36,15 +35,10 @@ impl Drop for CommandTask {
 }
 
 async fn follow(commands: CommandRegistry, mut events: Receiver<Event>, transcripts: Arc<dyn Transcripts>) {
-    loop {
-        match events.recv().await {
-            Ok(event) => {
-                if let Some(session) = over(&event) {
-                    commands.end_session(session);
-                }
-            }
-            Err(RecvError::Lagged(_)) => end_missing(&commands, &*transcripts).await,
-            Err(RecvError::Closed) => return,
+    while let Some(ended) = next_end(&mut events).await {
+        match ended {
+            Ended::Session(session) => commands.end_session(&session),
+            Ended::Unknown => end_missing(&commands, &*transcripts).await,
         }
     }
 }

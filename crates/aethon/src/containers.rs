@@ -6,16 +6,15 @@
 
 use std::time::Duration;
 
-use aethon_core::event::{Event, SessionChange};
+use aethon_core::event::Event;
 use aethon_core::feature::{Feature, FeatureState, Features};
-use aethon_core::ids::SessionId;
 use aethon_tools::DockerSandbox;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::prepared::Shared;
+use crate::session_ends::{Ended, next_end};
 
 /// The interval between searches for idle containers and for the daemon.
 const LOOK: Duration = Duration::from_secs(30);
@@ -51,14 +50,10 @@ async fn follow(docker: DockerSandbox, mut events: Receiver<Event>) {
                 docker.ping().await;
                 docker.tidy().await;
             }
-            event = events.recv() => match event {
-                Ok(event) => {
-                    if let Some(session) = over(&event) {
-                        docker.forget(session).await;
-                    }
-                }
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
+            ended = next_end(&mut events) => match ended {
+                Some(Ended::Session(session)) => docker.forget(&session).await,
+                Some(Ended::Unknown) => {}
+                None => return,
             },
         }
     }
@@ -73,35 +68,4 @@ fn offer(board: &Features, docker: DockerSandbox) {
         };
         docker.fault().map(row).into_iter().collect()
     });
-}
-
-/// The session that is over with this event, so that nothing of it may run on.
-pub(crate) fn over(event: &Event) -> Option<&SessionId> {
-    match event {
-        Event::Session { session, change: SessionChange::Reset | SessionChange::Deleted } => Some(session),
-        // Its turns may have run here.
-        Event::Elsewhere(event) => over(event),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn containers_end_with_emptied_or_removed_conversations() {
-        let session = SessionId::of("webchat", "a").unwrap();
-        let check = |change: SessionChange, expected: bool| {
-            assert_eq!(
-                over(&Event::Session { session: session.clone(), change }).is_some(),
-                expected,
-                "{change:?}"
-            );
-        };
-        check(SessionChange::Reset, true);
-        check(SessionChange::Deleted, true);
-        check(SessionChange::Created, false);
-        check(SessionChange::Updated, false);
-    }
 }

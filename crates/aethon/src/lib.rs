@@ -71,6 +71,7 @@ pub mod rows;
 mod runtime;
 mod sandbox_reach;
 mod service;
+mod session_ends;
 mod setup_secret;
 mod shared_recordings;
 mod telemetry;
