@@ -79,8 +79,7 @@ impl ChangeJournal {
         after: Option<&[u8]>,
         trust: Trust,
     ) -> io::Result<Option<Written>> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let folder = Directory::open(&self.folder)?;
+        let folder = self.made()?;
         let name = RecordName::new(&unique(), &head, !trust.is_owner());
         let entries = entries(&folder)?;
         let used = Used::of(entries.iter().filter(|entry| entry.name.turn() == name.turn()));
@@ -104,12 +103,11 @@ impl ChangeJournal {
 
     /// Returns the content that the file of a record had; `None` if the record does not have it. Blocks.
     pub(crate) fn content(&self, record: &Record) -> io::Result<Option<Vec<u8>>> {
-        let Some(folder) = self.existing()?.filter(|_| record.head.earlier == Earlier::Whole) else {
+        if record.head.earlier != Earlier::Whole {
             return Ok(None);
-        };
-        let read = folder.read(record.name.as_str(), MAX_HEAD + MAX_FILE);
-        let Some(read) = read.map_err(|refusal| refusal.into_io())? else { return Ok(None) };
-        Ok(decode(&read.bytes).map(|(_, content)| content.to_vec()))
+        }
+        let bytes = self.bytes(&record.name)?;
+        Ok(bytes.and_then(|bytes| decode(&bytes).map(|(_, content)| content.to_vec())))
     }
 
     /// Removes records. Blocks.
@@ -201,10 +199,14 @@ impl ChangeJournal {
     }
 
     fn take_in(&self, name: &RecordName, content: &[u8]) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let folder = Directory::open(&self.folder)?;
+        let folder = self.made()?;
         folder.write(name.as_str(), content)?;
         self.make_room(&folder).map(drop)
+    }
+
+    fn made(&self) -> io::Result<Directory> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        Directory::open(&self.folder)
     }
 
     fn existing(&self) -> io::Result<Option<Directory>> {

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::background::blocking;
 use super::diff::unified;
-use super::kept_write::{replace, share};
+use super::kept_write::{changing, replace};
 use super::replacement::{Change, changed};
 use super::workspace::Workspace;
 use super::write::text_of;
@@ -75,12 +75,8 @@ impl Tool for FileEdit {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let workspace = self.workspace.for_turn(context.trust());
-        let keeper = self.changes.as_ref().and_then(|changes| Keeper::of(changes, context)).map(Arc::new);
-        let kept = keeper.clone();
-        let edited =
-            blocking("changing the file", move || edit(&workspace, &arguments, kept.as_deref())).await;
-        share(keeper.as_deref()).await;
-        edited
+        let change = move |keeper: Option<&Keeper>| edit(&workspace, &arguments, keeper);
+        changing("changing the file", self.changes.as_ref(), context, change).await
     }
 
     async fn preview(&self, context: &ToolContext, input: &Value) -> Option<String> {

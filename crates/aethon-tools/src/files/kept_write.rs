@@ -2,10 +2,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use aethon_core::tool::{ToolContext, ToolError};
+
+use super::background::blocking;
 use super::workspace::Workspace;
 use super::writable::Writable;
-use crate::changes::{Keeper, RecordName};
+use crate::changes::{ChangeJournal, Keeper, RecordName};
 
 /// Replaces the content atomically. What the file was is kept first, so that it is there however the program ends. If it cannot be
 /// kept, the file is changed all the same: somebody asked for it, and taking it back leaves it alone then. Blocks.
@@ -35,11 +39,20 @@ fn keep(workspace: &Workspace, place: &Writable, content: &[u8], keeper: &Keeper
     })
 }
 
-/// Tells other instances what was kept.
-pub(super) async fn share(keeper: Option<&Keeper>) {
+/// Runs a call that changes files on the blocking pool, with the keeper of its changes, and tells other instances what was kept.
+pub(super) async fn changing<T: Send + 'static>(
+    what: &str,
+    changes: Option<&ChangeJournal>,
+    context: &ToolContext,
+    change: impl FnOnce(Option<&Keeper>) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let keeper = changes.and_then(|changes| Keeper::of(changes, context)).map(Arc::new);
+    let kept = keeper.clone();
+    let changed = blocking(what, move || change(kept.as_deref())).await;
     if let Some(keeper) = keeper {
         keeper.share().await;
     }
+    changed
 }
 
 impl Workspace {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::background::blocking;
 use super::diff::unified;
-use super::kept_write::{replace, share};
+use super::kept_write::{changing, replace};
 use super::workspace::{Opened, Workspace};
 use super::writable::Writable;
 use crate::changes::{ChangeJournal, Keeper};
@@ -66,12 +66,8 @@ impl Tool for FileWrite {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let workspace = self.workspace.for_turn(context.trust());
-        let keeper = self.changes.as_ref().and_then(|changes| Keeper::of(changes, context)).map(Arc::new);
-        let kept = keeper.clone();
-        let written =
-            blocking("writing the file", move || write(&workspace, arguments, kept.as_deref())).await;
-        share(keeper.as_deref()).await;
-        written
+        let change = move |keeper: Option<&Keeper>| write(&workspace, arguments, keeper);
+        changing("writing the file", self.changes.as_ref(), context, change).await
     }
 
     async fn preview(&self, context: &ToolContext, input: &Value) -> Option<String> {
