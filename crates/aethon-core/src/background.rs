@@ -70,6 +70,9 @@ impl BackgroundCommand {
     }
 }
 
+/// Who stops a command through one of the owner's clients, for the audit log and for the model.
+pub const BY_OWNER: &str = "the owner";
+
 /// The most characters of a command in a sentence about it.
 const MAX_NAMED: usize = 80;
 

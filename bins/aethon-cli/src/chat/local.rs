@@ -6,7 +6,7 @@ use std::time::Duration;
 use aethon::Aethon;
 use aethon::Prepared;
 use aethon::core::approval::AnswerError;
-use aethon::core::background::StopOutcome;
+use aethon::core::background::{BY_OWNER, StopOutcome};
 use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
 use aethon::core::model::Readiness;
@@ -94,7 +94,7 @@ impl Overview for Local {
     }
 
     async fn stop_command(&mut self, number: u32) -> Result<Value> {
-        match self.aethon.background_commands().stop(&self.session, number, "the owner").await {
+        match self.aethon.background_commands().stop(&self.session, number, BY_OWNER).await {
             StopOutcome::Stopped(command) | StopOutcome::HadEnded(command) => Ok(json!(command)),
             StopOutcome::Missing(why) => bail!("{why}"),
         }

@@ -1,6 +1,6 @@
 //! `/api/sessions/{id}/commands`: the commands that run on in the background of a conversation.
 
-use aethon_core::background::{BackgroundCommand, StopOutcome};
+use aethon_core::background::{BY_OWNER, BackgroundCommand, StopOutcome};
 use aethon_core::ids::SessionId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,9 +11,6 @@ use crate::error::Problem;
 use crate::json::CommandList;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
-
-/// Who stops a command here, for the audit log and for the model.
-const BY: &str = "the owner";
 
 /// A command that runs no more.
 #[derive(Serialize, JsonSchema)]
@@ -44,7 +41,7 @@ pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
             "the number of a command is a whole number, as `GET /api/sessions/{id}/commands` lists it",
         )
     })?;
-    let (stopped, command) = match chat.commands.stop(&id, number, BY).await {
+    let (stopped, command) = match chat.commands.stop(&id, number, BY_OWNER).await {
         StopOutcome::Stopped(command) => (true, command),
         StopOutcome::HadEnded(command) => (false, command),
         StopOutcome::Missing(why) => return Err(Problem::not_found(why)),

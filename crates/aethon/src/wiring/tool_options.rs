@@ -10,9 +10,9 @@ use crate::prepared::Prepared;
 /// The access of tools to files, commands and the network.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
-    let (kept, folders) = ([home.outputs(), home.changes()], [home.credentials(), home.run(), home.tools()]);
-    let own = [home.config(), home.database(), home.recordings(), home.logs()];
-    let own = own.into_iter().chain(folders).chain(kept);
+    let kept = [home.recordings(), home.logs(), home.outputs(), home.changes()];
+    let own = [home.config(), home.database(), home.credentials(), home.run(), home.tools()];
+    let own = own.into_iter().chain(kept);
     let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
     let mut options = Options::default();
     options.home = Some(home.path().to_owned());

@@ -131,8 +131,10 @@ export function mount(root, context) {
     );
     const first = !isKnown;
     isKnown = true;
-    if (first) fill(list, ...lists);
-    if (first) for (const { id, state } of office.seen(Date.now())) states.set(id, state);
+    if (first) {
+      fill(list, ...lists);
+      for (const { id, state } of office.seen(Date.now())) states.set(id, state);
+    }
     show();
     if (first) stage.wake();
   };

@@ -35,11 +35,12 @@ export function mountOne(root, context, name) {
   context.title(words.one, "#/recordings");
   // The actions need no answer of the server, so they stand there before it and move nothing.
   const outcome = make("div", { class: "rec-outcome", role: "status" });
-  fill(context.tools, ...actions(context, path, outcome));
+  const tools = actions(context, path, outcome);
+  fill(context.tools, ...tools);
   fill(root, skeleton(10));
   let isLost = false;
   const begin = async () => {
-    isLost = !(await open(root, context, { name, path, outcome }));
+    isLost = !(await open(root, context, { name, path, tools, outcome }));
   };
   void begin();
   return {
@@ -50,8 +51,8 @@ export function mountOne(root, context, name) {
 }
 
 /**
- * What is known of a recording before the server answers, and where the outcome of an action is told.
- * @typedef {{name: string, path: Path<Recording>, outcome: HTMLElement}} Asked
+ * What is known of a recording before the server answers: also its actions, and where their outcome is told.
+ * @typedef {{name: string, path: Path<Recording>, tools: Node[], outcome: HTMLElement}} Asked
  */
 
 /**
@@ -121,7 +122,7 @@ async function runningOf(context, name) {
 /** @typedef {Asked & {found: Recording, snapshots: Snapshot[]}} Opened */
 
 /** @param {HTMLElement} root @param {import("../../context.js").Context} context @param {Opened} opened */
-function show(root, context, { name: file, path, outcome, found, snapshots }) {
+function show(root, context, { name: file, path, tools, outcome, found, snapshots }) {
   const session = found.session_id;
   const name = () => context.title(titleFor(context, session), "#/recordings");
   if (session) {
@@ -216,7 +217,7 @@ function show(root, context, { name: file, path, outcome, found, snapshots }) {
       toast(`${words.resumeFailed} ${/** @type {Error} */ (problem).message}`);
     }
   };
-  fill(context.tools, ...actions(context, path, outcome));
+  fill(context.tools, ...tools);
   fill(
     root,
     make(
