@@ -18,11 +18,9 @@ use aethon_core::error::Result;
 use aethon_core::event::EventBus;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::catch_panic::catch_panic;
@@ -74,15 +72,15 @@ impl DeliveryWake {
     }
 }
 
-/// The deliveries in progress.
+/// The deliveries in progress. Each is a task of its own: what the worker waits for meanwhile, such as the outbox, holds none up.
 #[derive(Default)]
-struct Sends<'w> {
-    running: FuturesUnordered<BoxFuture<'w, (i64, Result<()>)>>,
+struct Sends {
+    running: JoinSet<(i64, Result<()>)>,
     /// Their numbers, with the channel of each.
     taken: HashMap<i64, String>,
 }
 
-impl Sends<'_> {
+impl Sends {
     /// Returns the channels with as many deliveries in progress as they may have.
     fn full(&self) -> Vec<String> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -93,15 +91,20 @@ impl Sends<'_> {
         full.map(|(channel, _)| channel.to_owned()).collect()
     }
 
-    /// Waits until a delivery is settled, and collects the others that are ready. Never returns if none is in
-    /// progress. Cancel safe.
+    /// Waits until a delivery is settled, and collects the others that are. Never returns if none is in progress. Cancel safe.
     async fn next(&mut self) -> Result<()> {
-        let Some((id, mut settled)) = self.running.next().await else { return std::future::pending().await };
-        self.taken.remove(&id);
-        while let Some(Some((id, other))) = self.running.next().now_or_never() {
-            self.taken.remove(&id);
-            settled = settled.and(other);
+        let Some(ended) = self.running.join_next().await else { return std::future::pending().await };
+        let mut settled = self.end(ended);
+        while let Some(ended) = self.running.try_join_next() {
+            settled = settled.and(self.end(ended));
         }
+        settled
+    }
+
+    fn end(&mut self, ended: std::result::Result<(i64, Result<()>), JoinError>) -> Result<()> {
+        // Channels' panics are caught, so this one is the worker's own.
+        let (id, settled) = ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        self.taken.remove(&id);
         settled
     }
 }
@@ -134,9 +137,10 @@ impl Worker {
 
     /// Delivers until the program shuts down, then waits for deliveries in progress.
     pub async fn run(self, mut shutdown: Shutdown) {
+        let worker = Arc::new(self);
         let mut sends = Sends::default();
         while !shutdown.is_requested() {
-            let begun = self.begin(&mut sends, &shutdown).await;
+            let begun = worker.begin(&mut sends, &shutdown).await;
             // After a failure, waking up would only lead to the same error.
             let (pause, is_readable) = match &begun {
                 Ok(pause) => (*pause, true),
@@ -158,7 +162,7 @@ impl Worker {
                         }
                     }
                 }
-                () = self.wake.0.notified(), if is_readable => {}
+                () = worker.wake.0.notified(), if is_readable => {}
                 () = sleep(pause) => {}
             }
         }
@@ -170,7 +174,7 @@ impl Worker {
     }
 
     /// Begins the deliveries that are due and have a place. Returns how long to wait before the next pass.
-    async fn begin<'w>(&'w self, sends: &mut Sends<'w>, shutdown: &Shutdown) -> Result<Duration> {
+    async fn begin(self: &Arc<Self>, sends: &mut Sends, shutdown: &Shutdown) -> Result<Duration> {
         let holding = self.channels.holding();
         if sends.taken.len() < SIDE_BY_SIDE {
             let but = [holding.clone(), sends.full()].concat();
@@ -180,8 +184,8 @@ impl Worker {
                 let on_it = sends.taken.values().filter(|other| **other == channel).count();
                 if on_it < SIDE_BY_SIDE_ON_A_CHANNEL && !sends.taken.contains_key(&delivery.id) {
                     sends.taken.insert(delivery.id, channel);
-                    let shutdown = shutdown.clone();
-                    sends.running.push(async move { self.carry(delivery, shutdown).await }.boxed());
+                    let (worker, shutdown) = (self.clone(), shutdown.clone());
+                    sends.running.spawn(async move { worker.carry(delivery, shutdown).await });
                 }
             }
         }

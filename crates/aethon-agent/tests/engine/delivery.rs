@@ -36,6 +36,8 @@ struct Rows {
     rows: Mutex<Vec<(Delivery, Timestamp)>>,
     settled: Mutex<Vec<String>>,
     change: Notify,
+    /// How long reading takes.
+    reads_for: Mutex<Duration>,
 }
 
 impl Rows {
@@ -78,6 +80,8 @@ impl Outbox for Rows {
     }
 
     async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>> {
+        let takes = *self.reads_for.lock().unwrap();
+        tokio::time::sleep(takes).await;
         let rows = self.rows.lock().unwrap();
         let due = rows
             .iter()
@@ -185,6 +189,38 @@ async fn deliveries_are_tried_again_given_up_and_never_late() {
 
     trigger.trigger();
     tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();
+}
+
+/// A channel that takes a second for each delivery.
+struct Steady;
+
+#[async_trait]
+impl Channel for Steady {
+    fn name(&self) -> &str {
+        "steady"
+    }
+
+    async fn send(&self, _delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_outbox_does_not_delay_what_is_under_way() {
+    let (outbox, clock) = (Arc::new(Rows::default()), Arc::new(ManualClock::at(now())));
+    let channels = Channels::new([Arc::new(Steady) as _]).unwrap();
+    let (bell, (trigger, shutdown)) = (DeliveryWake::default(), ShutdownTrigger::pair());
+    outbox.put(1, "steady", now() + SignedDuration::from_hours(1));
+    let running = tokio::spawn(Worker::new(outbox.clone(), channels, clock, bell.clone()).run(shutdown));
+    // It has been taken. The next reading, which the bell asks for, takes an hour.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    *outbox.reads_for.lock().unwrap() = Duration::from_secs(3600);
+    bell.ring();
+    let settled = tokio::time::timeout(Duration::from_secs(5), outbox.settled(1)).await;
+    assert_eq!(settled.unwrap(), ["1 delivered"]);
+    trigger.trigger();
+    running.await.unwrap();
 }
 
 /// A channel whose deliveries never end.
