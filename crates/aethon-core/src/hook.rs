@@ -53,6 +53,14 @@ pub const OWN_CONTEXT: &str = "verification";
 /// The source of context that tells of commands which have ended in the background. It comes from the program, too.
 pub const COMMANDS_CONTEXT: &str = "commands";
 
+/// The source of context that tells which changes of files the owner has taken back. It comes from the program, too.
+pub const FILES_CONTEXT: &str = "files";
+
+/// Whether context of this source comes from the program itself, and not from the outside through it.
+pub fn is_own_context(source: &str) -> bool {
+    [OWN_CONTEXT, COMMANDS_CONTEXT, FILES_CONTEXT].contains(&source)
+}
+
 /// Reviews an answer before it counts as one.
 #[async_trait]
 pub trait Review: Send + Sync {

@@ -50,7 +50,7 @@ pub use confine::{Confinement, Protection, SocketProtection};
 pub use docker::{DockerSandbox, PullPolicy, Trial};
 pub use documents::{DocumentChildren, document_step};
 pub use dynamic::DynamicTools;
-pub use files::{ChangedFiles, Opened, Workspace};
+pub use files::{ChangedFiles, Opened, PutBackNews, Workspace};
 pub use lsp::{LanguageServer, LanguageServers, LspOptions};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, PlaceOptions, ShellOptions};
 pub use outputs::KeptOutputs;

@@ -26,15 +26,11 @@ use crate::wiring;
 const PAGE: usize = 500;
 
 /// Returns the changes of files, and the storage whose deletions they follow.
-pub(crate) fn with_file_changes(
-    prepared: &Prepared,
-    mut storage: Storage,
-) -> (Storage, Arc<dyn FileHistory>) {
+pub(crate) fn with_file_changes(prepared: &Prepared, mut storage: Storage) -> (Storage, ChangedFiles) {
     let journal = wiring::tools::changes(prepared, &storage);
-    let files: Arc<dyn FileHistory> =
-        Arc::new(ChangedFiles::new(&wiring::tool_options::options(prepared), journal));
-    let transcripts = Arc::new(Forgetting { transcripts: storage.transcripts.clone(), files: files.clone() });
-    storage.transcripts = transcripts;
+    let files = ChangedFiles::new(&wiring::tool_options::options(prepared), journal);
+    let (transcripts, changes) = (storage.transcripts.clone(), Arc::new(files.clone()));
+    storage.transcripts = Arc::new(Forgetting { transcripts, files: changes });
     (storage, files)
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use aethon_agent::{Engine, Meter};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::embed::Embedder;
-use aethon_core::file_changes::FileHistory;
 use aethon_core::live::Live;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
@@ -13,6 +12,7 @@ use aethon_core::storage::Storage;
 use aethon_core::transcribe::Transcriber;
 use aethon_guard::MemoryGuard;
 use aethon_store::OpenMode;
+use aethon_tools::ChangedFiles;
 use aethon_workflows::{McpCommand, ModelCommand};
 
 use crate::error::Result;
@@ -37,7 +37,7 @@ pub(crate) struct Stored {
     pub(crate) temporary: Arc<Temporary>,
     pub(crate) recorded: Recorded,
     /// What tools have changed of files.
-    pub(crate) files: Arc<dyn FileHistory>,
+    pub(crate) files: ChangedFiles,
     pub(crate) approvals: PendingApprovals,
     pub(crate) deliveries: Deliveries,
 }
@@ -99,7 +99,7 @@ pub(crate) async fn tools(prepared: &Prepared, stored: &Stored, models: &ModelPa
         prepared,
         &stored.storage,
         &stored.deliveries,
-        stored.files.clone(),
+        Arc::new(stored.files.clone()),
         shared(memory.as_ref()),
     );
     let workflows = WorkflowParts::of(prepared, &stored.storage);
@@ -135,6 +135,7 @@ pub(crate) async fn engine(
             wake: &stored.deliveries.wake,
             tools: parts.tools.sources(prepared, workflows),
             commands: parts.tools.commands.clone(),
+            files: stored.files.clone(),
             workflows,
             memory: shared(parts.memory.as_ref()),
             guard: parts.guard.clone(),

@@ -220,6 +220,50 @@ fn killed_writer_leaves_a_file_that_can_be_put_back() {
     assert_eq!(text(server.home().path(), "a.md").as_deref(), Some("first"));
 }
 
+/// What the model was told about files that were put back, turn by turn.
+fn told_to_the_model(server: &Server, session: &str) -> Vec<String> {
+    let messages = server.messages(&format!("webchat:{session}"));
+    let blocks = messages.iter().flat_map(|message| message["content"].as_array().unwrap());
+    let news = blocks.filter(|block| block["type"] == "context" && block["source"] == "files");
+    news.map(|block| block["text"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn model_is_told_once_which_files_were_put_back_and_only_what_its_branch_knows() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("told");
+    let first = write(&mut chat, "m1", "kept.md", "one");
+    let second = write(&mut chat, "m2", "kept.md", "two");
+    write(&mut chat, "m3", "made\nby night.md", "new");
+    undo(&server, "told", &second);
+    // A restart forgets nothing of it.
+    let server = Server::start_in(server.kill(), &[]);
+    let mut chat = server.chat("told");
+    chat.say("m4", "!say four");
+    chat.say("m5", "!say five");
+    let news = told_to_the_model(&server, "told");
+    assert_eq!(news.len(), 1, "once: {news:?}");
+    assert!(news[0].ends_with(":\n\"kept.md\"\n\"made\\nby night.md\" (removed)"), "{news:?}");
+    // Another version of the first turn knows nothing of any change.
+    undo(&server, "told", &first);
+    chat.send_json(&json!({"type": "edit", "id": "m6", "turn": first, "text": "!say six"}));
+    chat.until("done");
+    assert_eq!(told_to_the_model(&server, "told"), [""; 0]);
+    // In the version that did, the next turn is told of what was put back since.
+    let chosen = server.post("/api/sessions/webchat:told/switch", &json!({"turn": first}));
+    assert_eq!(chosen.status, 200, "{}", chosen.text());
+    chat.say("m7", "!say seven");
+    let news = told_to_the_model(&server, "told");
+    assert_eq!(news.len(), 2, "{news:?}");
+    assert!(news[1].ends_with(":\n\"kept.md\" (removed)"), "{news:?}");
+    // Made again before anybody was told, it is as the model left it.
+    let third = write(&mut chat, "m8", "again.md", "text");
+    undo(&server, "told", &third);
+    server.post(&format!("{}/redo", files_of("told")), &json!({}));
+    chat.say("m9", "!say nine");
+    assert_eq!(told_to_the_model(&server, "told").len(), 2);
+}
+
 #[test]
 fn running_turn_refuses_and_unknown_turns_and_sessions_are_named() {
     let server = Server::start(&[]);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::hook::{AddedContext, COMMANDS_CONTEXT, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
+use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext, is_own_context};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Failure, Inbound, Message, Outside, Reply, Role, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
@@ -176,7 +176,7 @@ fn source(block: &Block) -> Option<String> {
         Outside::Tool(name) => format!("what `{name}` returned"),
     });
     outside.or_else(|| match block {
-        Block::Context { source, .. } if [OWN_CONTEXT, COMMANDS_CONTEXT].contains(&source.as_str()) => None,
+        Block::Context { source, .. } if is_own_context(source) => None,
         Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
         Block::ToolResult(result) if result.recalled.is_some() => {
             Some(format!("what `{}` recalled", result.name))
@@ -195,15 +195,16 @@ fn source(block: &Block) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use aethon_core::web_search::WebSearch;
     use std::sync::Arc;
 
     use aethon_core::agents::Caller;
+    use aethon_core::hook::{COMMANDS_CONTEXT, FILES_CONTEXT, OWN_CONTEXT};
     use aethon_core::message::Attachment;
     use aethon_core::message::{Message, Role};
     use aethon_core::person::Person;
     use aethon_core::surface::Unattended;
     use aethon_core::tool::{ArgumentRole, Effect, OutputBlock};
+    use aethon_core::web_search::WebSearch;
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -385,7 +386,9 @@ mod tests {
 
     #[test]
     fn context_taints_unless_it_is_the_programs_own() {
-        for (source, expected) in [(OWN_CONTEXT, false), (COMMANDS_CONTEXT, false), ("memory", true)] {
+        for (source, expected) in
+            [(OWN_CONTEXT, false), (COMMANDS_CONTEXT, false), (FILES_CONTEXT, false), ("memory", true)]
+        {
             let block = Block::context(source, "command 1 (make) ended with status 0");
             assert_eq!(super::source(&block).is_some(), expected, "{source}");
         }

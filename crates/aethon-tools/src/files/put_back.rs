@@ -59,6 +59,15 @@ enum Stop {
     NotKept,
 }
 
+/// A file that is as it was put back.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct IsPutBack {
+    /// As tools show it.
+    pub(super) path: String,
+    /// Whether there was no such file before the changes.
+    pub(super) is_removed: bool,
+}
+
 /// What an act tells: what happened to each file, and what other instances have to know.
 #[derive(Default)]
 struct Done {
@@ -86,6 +95,26 @@ impl ChangedFiles {
             act(&own, &own.journal.records(&session)?)
         });
         done.await.map_err(|error| failed(&error))
+    }
+
+    /// Returns the files that were put back after a turn and are so still. With `beyond`, only changes from before that turn
+    /// count.
+    pub(super) async fn put_back_since(
+        &self,
+        session: &SessionId,
+        after: &TurnId,
+        beyond: Option<&TurnId>,
+    ) -> Result<Vec<IsPutBack>> {
+        let (after, beyond) = (after.clone(), beyond.cloned());
+        self.act(session, move |own, records| Ok(own.news(records, &after, beyond.as_ref()))).await
+    }
+
+    /// Returns whether there are records of a session. Cheap: no record is opened.
+    pub(super) async fn has_records(&self, session: &SessionId) -> Result<bool> {
+        self.journal.fetch(session).await;
+        let (journal, session) = (self.journal.clone(), session.clone());
+        let names = blocking(move || journal.names_of(&session)).await;
+        Ok(!names.map_err(|error| failed(&error))?.is_empty())
     }
 
     async fn finish(&self, done: Done) -> Vec<FilePutBack> {
@@ -133,6 +162,32 @@ impl ChangedFiles {
             changes: records.iter().filter_map(change).collect(),
             redoable: redoable.filter_map(|record| shown.get(&*record.head.path).cloned()).collect(),
         }
+    }
+
+    fn news(&self, records: &[Record], after: &TurnId, beyond: Option<&TurnId>) -> Vec<IsPutBack> {
+        let turns: BTreeMap<&str, &TurnId> =
+            records.iter().map(|record| (record.name.id(), &record.head.turn)).collect();
+        let mut news = Vec::new();
+        for (stored, own) in by_file(records) {
+            // Only files of which there may be news are read.
+            let is_new = |record: &Record| record.head.act != Act::Change && record.head.turn > *after;
+            if !own.iter().any(|record| is_new(record)) {
+                continue;
+            }
+            let now = self.look(stored);
+            let steps = walk(&own, now.state().as_ref());
+            let valid =
+                own.iter().zip(steps).rev().find(|(_, step)| !matches!(step, Step::Void | Step::Past));
+            let Some((record, Step::PutBack)) = valid else { continue };
+            let Act::PutBack { of } = &record.head.act else { continue };
+            let is_known = |id: &String| {
+                turns.get(id.as_str()).is_some_and(|turn| beyond.is_none_or(|beyond| *turn < beyond))
+            };
+            if is_new(record) && of.iter().any(is_known) {
+                news.push(IsPutBack { path: now.shown, is_removed: record.head.after == FileState::Absent });
+            }
+        }
+        news
     }
 
     /// Takes back the changes since the beginning of a turn. Blocks.

@@ -19,7 +19,7 @@ use aethon_core::model_choice::ModelChoices;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 use aethon_guard::MemoryGuard;
-use aethon_tools::{CommandRegistry, EndedCommands, KeptOutputs, VerifyEdits};
+use aethon_tools::{ChangedFiles, CommandRegistry, EndedCommands, KeptOutputs, PutBackNews, VerifyEdits};
 
 use super::model::AgentModels;
 use super::workflows::WorkflowParts;
@@ -35,6 +35,8 @@ pub(crate) struct EngineParts<'s> {
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
     /// The commands in the background.
     pub(crate) commands: CommandRegistry,
+    /// The files that the tools have changed.
+    pub(crate) files: ChangedFiles,
     /// SOPs, jobs, specialists and multi-turn work.
     pub(crate) workflows: &'s WorkflowParts,
     pub(crate) memory: Option<Arc<dyn Memory>>,
@@ -66,6 +68,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
         recorder: parts.recorder,
         outputs: super::tools::outputs(prepared, storage),
         commands: parts.commands,
+        put_back: PutBackNews { files: parts.files, transcripts: storage.transcripts.clone() },
     };
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let mut services = Services::new(log, owners, storage.transcripts.clone(), parts.meter, prepared.clock());
@@ -101,6 +104,7 @@ struct HookParts<'s> {
     recorder: Option<Arc<dyn Hook>>,
     outputs: KeptOutputs,
     commands: CommandRegistry,
+    put_back: PutBackNews,
 }
 
 impl HookParts<'_> {
@@ -108,7 +112,7 @@ impl HookParts<'_> {
     fn in_order(self, prepared: &Prepared) -> Hooks {
         let (approval, security) = (&prepared.config.approval, &prepared.config.security);
         let board = &self.workflows.board;
-        let built_in: [Arc<dyn Hook>; 12] = [
+        let built_in: [Arc<dyn Hook>; 13] = [
             Arc::new(prepared.shared.model_health.clone()),
             Arc::new(WatchAgents(board.clone())),
             Arc::new(InputLimits::default()),
@@ -125,6 +129,7 @@ impl HookParts<'_> {
             self.workflows.sops.hook(),
             // Behind those that refuse turns: a refused turn would take its news with it.
             Arc::new(EndedCommands(self.commands)),
+            Arc::new(self.put_back),
         ];
         // Before `StripUntrustedMarkers`, which removes the markers that `Taint` looks for.
         let taint = security

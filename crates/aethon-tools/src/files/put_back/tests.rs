@@ -313,3 +313,31 @@ async fn unchanged_file_and_moved_home_are_no_trouble() {
     assert_eq!((done[0].path.as_str(), done[0].outcome), ("a.md", Removed));
     assert!(!Path::new(&home.join("workspace/a.md")).exists());
 }
+
+#[tokio::test]
+async fn news_are_files_that_are_as_they_were_put_back() {
+    let place = Place::new();
+    let session = session("a");
+    let [first, second, specialist, last] = [(); 4].map(|()| TurnId::fresh());
+    for (turn, name) in [(&first, "one.md"), (&second, "two.md"), (&specialist, "three.md")] {
+        place.write(&session, turn, name, name).await;
+    }
+    let news = async |after: &TurnId, beyond: Option<&TurnId>| -> Vec<String> {
+        let news = place.files.put_back_since(&session, after, beyond).await.unwrap();
+        news.into_iter().map(|file| format!("{} {}", file.path, file.is_removed)).collect()
+    };
+    assert_eq!(news(&last, None).await, [""; 0]);
+    place.undo(&session, &second).await;
+    assert_eq!(news(&last, None).await, ["two.md true", "three.md true"]);
+    // What the turn did that is replaced is not known to the one that takes its place.
+    assert_eq!(news(&first, Some(&second)).await, [""; 0]);
+    assert_eq!(news(&second, Some(&specialist)).await, ["two.md true"]);
+    // Written by somebody else since, it is no news.
+    place.put("two.md", "by hand");
+    assert_eq!(news(&last, None).await, ["three.md true"]);
+    place.files.redo(&session).await.unwrap();
+    assert_eq!(news(&last, None).await, [""; 0]);
+    place.undo(&session, &first).await;
+    let told = TurnId::fresh();
+    assert_eq!(news(&told, None).await, [""; 0], "it was told before this turn");
+}
