@@ -88,6 +88,12 @@ fn take_files_back(terminal: &mut Terminal, workspace: &Path) {
     let screen = say(terminal, "/undo files");
     assert!(screen.contains("a.md: left alone, because it was changed since"), "{screen}");
     assert_eq!(std::fs::read_to_string(workspace.join("a.md")).unwrap(), "by hand");
+    let screen = say(terminal, "/retry");
+    assert!(
+        screen
+            .contains("tools have changed a.md since; that stays; /undo files before /retry puts them back"),
+        "{screen}"
+    );
     let screen = say(terminal, "/undo file");
     assert!(screen.contains("there is no /undo file; /undo takes the message back"), "{screen}");
 }

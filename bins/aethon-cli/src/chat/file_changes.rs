@@ -11,11 +11,20 @@ use super::screen::style;
 /// How many files are named in a line.
 const MAX_NAMED: usize = 5;
 
-/// Says which files tools have changed since a message, and how they are put back; nothing if there are none. The message is taken
-/// back in any case, so what cannot be looked up is left out.
-pub(super) async fn tell_changes(backend: &mut dyn Backend, turn: &str) {
+/// What happens to a message whose changes of files are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meanwhile {
+    /// It is edited, so there is time to put files back.
+    Edited,
+    /// It is answered again at once.
+    AnsweredAgain,
+}
+
+/// Says which files tools have changed since a message, and how they are put back; nothing if there are none. What happens to
+/// the message happens in any case, so what cannot be looked up is left out.
+pub(super) async fn tell_changes(backend: &mut dyn Backend, turn: &str, meanwhile: Meanwhile) {
     if let Ok(list) = backend.look_up(LookUp::FileChanges(turn.to_owned())).await {
-        put(&hint(&list));
+        put(&hint(&list, meanwhile));
     }
 }
 
@@ -43,7 +52,7 @@ fn text_of(done: &Value) -> impl Iterator<Item = &str> {
     done["files"].as_array().into_iter().flatten().filter_map(|file| file["outcome"].as_str())
 }
 
-fn hint(list: &Value) -> String {
+fn hint(list: &Value, meanwhile: Meanwhile) -> String {
     let mut files: Vec<&str> = Vec::new();
     for change in list["changes"].as_array().into_iter().flatten() {
         let path = change["path"].as_str().unwrap_or_default();
@@ -59,7 +68,11 @@ fn hint(list: &Value) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let words = format!("tools have changed {}{more} since; /undo files puts them back\n", named.join(", "));
+    let remedy = match meanwhile {
+        Meanwhile::Edited => "/undo files puts them back",
+        Meanwhile::AnsweredAgain => "that stays; /undo files before /retry puts them back",
+    };
+    let words = format!("tools have changed {}{more} since; {remedy}\n", named.join(", "));
     style().dim(&words) + &commands(list)
 }
 
@@ -107,11 +120,13 @@ mod tests {
             "changes": [change("a.md", "as_left"), change("a.md", "as_left"), change("b.md", "put_back")],
             "commands": 2,
         });
-        let text = hint(&list);
+        let text = hint(&list, Meanwhile::Edited);
         assert!(text.contains("tools have changed a.md since; /undo files puts them back"), "{text}");
         assert!(text.contains("2 commands ran since"), "{text}");
-        assert_eq!(hint(&json!({"changes": [], "commands": 0})), "");
-        assert_eq!(hint(&Value::Null), "");
+        let text = hint(&list, Meanwhile::AnsweredAgain);
+        assert!(text.contains("a.md since; that stays; /undo files before /retry puts them back"), "{text}");
+        assert_eq!(hint(&json!({"changes": [], "commands": 0}), Meanwhile::Edited), "");
+        assert_eq!(hint(&Value::Null, Meanwhile::Edited), "");
     }
 
     #[test]

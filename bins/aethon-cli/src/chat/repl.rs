@@ -24,7 +24,7 @@ use super::command::{Line, help};
 use super::complete::ListRequest;
 use super::editor;
 use super::event::{BackendEvent, ChatEvent};
-use super::file_changes;
+use super::file_changes::{self, Meanwhile};
 use super::following::End;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
@@ -332,6 +332,7 @@ impl Chat {
     /// Has the last message answered again. Returns `false` to leave.
     async fn retry(&mut self, backend: &mut dyn Backend) -> Result<bool> {
         let last = existing_exchange(backend).await?;
+        file_changes::tell_changes(backend, &last.outcome.turn, Meanwhile::AnsweredAgain).await;
         let earlier = Some(Earlier::Retried(last.outcome.turn));
         let turn =
             self.begin_turn(backend, OutgoingMessage { earlier, ..OutgoingMessage::default() }).await?;
@@ -342,7 +343,7 @@ impl Chat {
     async fn undo(&mut self, backend: &mut dyn Backend) -> Result<()> {
         let last = existing_exchange(backend).await?;
         put(&style().dim("what you send now replaces this message and its answer; Ctrl-C leaves them\n"));
-        file_changes::tell_changes(backend, &last.outcome.turn).await;
+        file_changes::tell_changes(backend, &last.outcome.turn, Meanwhile::Edited).await;
         self.replaced = Some(last.outcome.turn);
         self.prefill(&last.said);
         Ok(())
