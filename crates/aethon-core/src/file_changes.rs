@@ -42,7 +42,7 @@ words! {
 pub struct FileChange {
     /// The file, as tools show it: relative to the workspace if it is there.
     pub path: String,
-    /// The turn in which it was changed. The turn of a specialist is later than the one that asked it.
+    /// The turn in which it was changed; for a specialist, the turn that asked it.
     #[schemars(with = "String")]
     pub turn: TurnId,
     /// The tool.
@@ -97,18 +97,27 @@ pub struct FilePutBack {
     pub why: Option<String>,
 }
 
-/// The changes of files by tools.
+/// The changes of files by tools. `since` is when the session was created: earlier changes are those of a deleted one that had its id.
 #[async_trait]
 pub trait FileHistory: Send + Sync {
     /// Returns the changes of a session, those of its specialists included.
-    async fn changes(&self, session: &SessionId) -> Result<FileChanges>;
+    async fn changes(&self, session: &SessionId, since: Timestamp) -> Result<FileChanges>;
 
     /// Takes back the changes of a session from a turn on, newest first, and tells what happened to each file. No turn of the
     /// session may run meanwhile.
-    async fn put_back(&self, session: &SessionId, from: &TurnId) -> Result<Vec<FilePutBack>>;
+    async fn put_back(
+        &self,
+        session: &SessionId,
+        since: Timestamp,
+        from: &TurnId,
+    ) -> Result<Vec<FilePutBack>>;
 
-    /// Makes the files that were put back last again what the assistant made of them.
-    async fn redo(&self, session: &SessionId) -> Result<Vec<FilePutBack>>;
+    /// Makes the files that were put back last again what the assistant made of them. One for which that cannot be done any more is
+    /// named, and not tried again.
+    async fn redo(&self, session: &SessionId, since: Timestamp) -> Result<Vec<FilePutBack>>;
+
+    /// Gives the changes of a session to another one: those from before `until`, if that is given.
+    async fn hand_over(&self, from: &SessionId, to: &SessionId, until: Option<Timestamp>) -> Result<()>;
 
     /// Forgets the changes of a session, which stay as they are.
     async fn forget(&self, session: &SessionId) -> Result<()>;
@@ -126,16 +135,25 @@ pub struct NoFileHistory;
 
 #[async_trait]
 impl FileHistory for NoFileHistory {
-    async fn changes(&self, _session: &SessionId) -> Result<FileChanges> {
+    async fn changes(&self, _session: &SessionId, _since: Timestamp) -> Result<FileChanges> {
         Ok(FileChanges::default())
     }
 
-    async fn put_back(&self, _session: &SessionId, _from: &TurnId) -> Result<Vec<FilePutBack>> {
+    async fn put_back(
+        &self,
+        _session: &SessionId,
+        _since: Timestamp,
+        _from: &TurnId,
+    ) -> Result<Vec<FilePutBack>> {
         Err(Error::unavailable("this program keeps no changes of files"))
     }
 
-    async fn redo(&self, _session: &SessionId) -> Result<Vec<FilePutBack>> {
+    async fn redo(&self, _session: &SessionId, _since: Timestamp) -> Result<Vec<FilePutBack>> {
         Err(Error::unavailable("this program keeps no changes of files"))
+    }
+
+    async fn hand_over(&self, _from: &SessionId, _to: &SessionId, _until: Option<Timestamp>) -> Result<()> {
+        Ok(())
     }
 
     async fn forget(&self, _session: &SessionId) -> Result<()> {

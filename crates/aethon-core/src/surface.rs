@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agents::Caller;
 use crate::approval::{ApprovalRequest, Resolution};
 use crate::ids::{SessionId, TurnId};
 use crate::message::Reply;
@@ -22,6 +23,11 @@ pub trait Surface: Send + Sync {
     /// Returns whether a person can answer approval requests here, through
     /// [`PendingApprovals`](crate::approval::PendingApprovals). If not, they are denied at once.
     fn is_attended(&self) -> bool;
+
+    /// Returns the turn that called this one, if it is a specialist's: the outermost, should one call another.
+    fn caller(&self) -> Option<Caller> {
+        None
+    }
 }
 
 /// The watchers of sessions. They saw nothing of a turn that another program has run.

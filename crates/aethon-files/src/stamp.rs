@@ -1,17 +1,35 @@
 //! The state of a file or directory at one moment, for noticing that it has changed.
 
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
+use rustix::io::Errno;
 
 /// The state of a file or directory: which one it is, its type, size and times. Equal stamps mean that nothing has
-/// changed; they decide only whether to read again.
+/// changed, unless it was within one tick of the file system's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp(Stat);
 
 impl Stamp {
     pub(crate) fn new(stat: Stat) -> Self {
         Self(stat)
+    }
+
+    /// Returns the state of what is open.
+    pub fn of(open: impl AsFd) -> io::Result<Self> {
+        Ok(Self(fstat(open)?))
+    }
+
+    /// Returns the state of what has this name in an open directory, of a link itself; `None` if there is nothing.
+    pub fn at(directory: impl AsFd, name: impl AsRef<OsStr>) -> io::Result<Option<Self>> {
+        match statat(directory, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Self(stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns the size in bytes.

@@ -3,7 +3,7 @@
 //! Every deletion goes through the transcripts of the storage, so that is where it is noticed; what the storage deletes by itself
 //! (the bin after its days, one-shot sessions) is looked for with the upkeep.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aethon_core::error::Result;
@@ -11,8 +11,8 @@ use aethon_core::file_changes::FileHistory;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
 use aethon_core::session::{
-    BinPage, BinQuery, Binned, Clear, Discard, SessionKeeping, SessionPage, SessionPatch, SessionQuery,
-    SessionSummary, Transcripts, TurnRecord,
+    BinId, BinPage, BinQuery, Binned, Clear, Discard, SessionKeeping, SessionPage, SessionPatch,
+    SessionQuery, SessionSummary, Transcripts, TurnRecord,
 };
 use aethon_core::storage::Storage;
 use aethon_core::version::Expected;
@@ -64,19 +64,20 @@ async fn forget_missing(transcripts: &dyn Transcripts, files: &dyn FileHistory) 
     if missing.is_empty() {
         return Ok(());
     }
-    let binned = binned(transcripts).await?;
+    let binned: BTreeSet<SessionId> = binned(transcripts).await?.into_values().collect();
     for session in missing.iter().filter(|session| !binned.contains(*session)) {
         files.forget(session).await?;
     }
     Ok(())
 }
 
-async fn binned(transcripts: &dyn Transcripts) -> Result<BTreeSet<SessionId>> {
-    let (mut binned, mut before) = (BTreeSet::new(), None);
+/// Returns the sessions in the bin, by their places.
+async fn binned(transcripts: &dyn Transcripts) -> Result<BTreeMap<BinId, SessionId>> {
+    let (mut binned, mut before) = (BTreeMap::new(), None);
     loop {
         let page = transcripts.binned(BinQuery { limit: PAGE, before }).await?;
         before = page.sessions.last().map(|last| (last.deleted_at, last.bin_id));
-        binned.extend(page.sessions.into_iter().map(|session| session.summary.session_id));
+        binned.extend(page.sessions.into_iter().map(|session| (session.bin_id, session.summary.session_id)));
         if !page.has_more || before.is_none() {
             return Ok(binned);
         }
@@ -95,6 +96,20 @@ impl Forgetting {
         if let Err(error) = forgotten {
             tracing::warn!(%error, "what files were before a deleted conversation changed them is removed later");
         }
+    }
+
+    /// The id that a session in the bin had.
+    async fn former_id(&self, which: &Binned) -> Result<Option<SessionId>> {
+        Ok(match which {
+            Binned::Last(session) => Some(session.clone()),
+            Binned::Place(place) => binned(&*self.transcripts).await?.remove(place),
+        })
+    }
+
+    /// Gives a session that came back under another id what it had changed under its own, which another one has by now.
+    async fn hand_over(&self, from: &SessionId, to: &SessionId) -> Result<()> {
+        let until = self.transcripts.session(from).await?.map(|other| other.created_at);
+        self.files.hand_over(from, to, until).await
     }
 }
 
@@ -154,7 +169,15 @@ impl SessionKeeping for Forgetting {
     }
 
     async fn restore(&self, which: Binned) -> Result<Option<SessionId>> {
-        self.transcripts.restore(which).await
+        let from = self.former_id(&which).await?;
+        let restored = self.transcripts.restore(which).await?;
+        if let (Some(from), Some(to)) = (from, &restored)
+            && from != *to
+            && let Err(error) = self.hand_over(&from, to).await
+        {
+            tracing::warn!(%error, session = %to, "a restored conversation has lost what files were before it changed them");
+        }
+        Ok(restored)
     }
 
     async fn discard(&self, which: Discard) -> Result<u64> {

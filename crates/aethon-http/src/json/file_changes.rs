@@ -4,7 +4,6 @@ use aethon_core::error::Result;
 use aethon_core::file_changes::{FileChange, FileChanges, FilePutBack};
 use aethon_core::ids::{SessionId, TurnId, is_unique};
 use aethon_core::message::{Block, Message};
-use aethon_core::session::SessionSummary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,7 +65,7 @@ pub async fn file_changes(
     from: Option<&TurnId>,
 ) -> Result<std::result::Result<FileChangeList, FilesRefusal>> {
     let Some(summary) = chat.transcripts.session(id).await? else { return Ok(Err(FilesRefusal::NoSession)) };
-    let FileChanges { mut changes, redoable } = changes_of(chat, id, &summary).await?;
+    let FileChanges { mut changes, redoable } = chat.files.changes(id, summary.created_at).await?;
     let mut commands = 0;
     if let Some(from) = from {
         let since = since(chat, id, from).await?;
@@ -86,6 +85,7 @@ pub async fn put_files_back(
     act: FilesAct<'_>,
 ) -> Result<std::result::Result<FilesPutBack, FilesRefusal>> {
     let Some(summary) = chat.transcripts.session(id).await? else { return Ok(Err(FilesRefusal::NoSession)) };
+    let created_at = summary.created_at;
     if chat.assistant.is_busy(id) {
         return Ok(Err(FilesRefusal::TurnRunning));
     }
@@ -93,22 +93,15 @@ pub async fn put_files_back(
         FilesAct::Undo(from) => {
             // The changes, for which each file is read, matter for a turn only that is not in the live branch.
             let has_turn = since(chat, id, from).await?.has_turn
-                || is_known(chat, id, from, &changes_of(chat, id, &summary).await?.changes).await?;
+                || is_known(chat, id, from, &chat.files.changes(id, created_at).await?.changes).await?;
             if !has_turn {
                 return Ok(Err(FilesRefusal::NoTurn));
             }
-            chat.files.put_back(id, from).await?
+            chat.files.put_back(id, created_at, from).await?
         }
-        FilesAct::Redo => chat.files.redo(id).await?,
+        FilesAct::Redo => chat.files.redo(id, created_at).await?,
     };
     Ok(Ok(FilesPutBack { files }))
-}
-
-/// Returns the changes of a conversation, without those of a deleted one that had its id.
-async fn changes_of(chat: &Chat, id: &SessionId, summary: &SessionSummary) -> Result<FileChanges> {
-    let mut changes = chat.files.changes(id).await?;
-    changes.changes.retain(|change| change.at >= summary.created_at);
-    Ok(changes)
 }
 
 /// What the messages since the beginning of a turn tell.

@@ -24,6 +24,13 @@ pub(crate) enum Step {
     Broken,
 }
 
+impl Step {
+    /// Whether what the record says counts for what the file is.
+    pub(crate) fn is_there(self) -> bool {
+        !matches!(self, Self::Void | Self::Past)
+    }
+}
+
 /// Returns what each record means, in the order of the records: oldest first, all of one file. `present` is what the file is now;
 /// `None` if that cannot be said.
 pub(crate) fn walk(records: &[&Record], present: Option<&FileState>) -> Vec<Step> {

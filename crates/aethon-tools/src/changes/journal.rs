@@ -20,8 +20,8 @@ use aethon_core::turn::Trust;
 use aethon_files::Directory;
 use jiff::Timestamp;
 
-use super::record::{Content, Earlier, Head, Record, RecordName, decode, encode};
-use super::room::{self, Entry, MAX_FILE, MAX_TURN, MAX_TURN_RECORDS, Used};
+use super::record::{Content, Earlier, Head, Record, RecordName, decode, encode, first_line};
+use super::room::{self, Entry, Limits, MAX_KEPT, Used};
 
 /// How much of a record is read to find the end of its first line, and how long that line may be at most.
 const USUAL_HEAD: usize = 16 << 10;
@@ -38,12 +38,12 @@ pub struct ChangeJournal {
     copies: Option<Arc<dyn FileCopies>>,
 }
 
-/// What writing a record has changed in the folder.
+/// A record that was written.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     pub(crate) record: RecordName,
-    /// The records that made room.
-    pub(crate) gone: Vec<RecordName>,
+    /// Whether what the file was can be made of it again.
+    pub(crate) is_kept: bool,
 }
 
 impl ChangeJournal {
@@ -61,17 +61,22 @@ impl ChangeJournal {
     /// Removes records that are too old. Blocks.
     pub(crate) fn sweep(&self) -> io::Result<()> {
         match self.existing()? {
-            Some(folder) => self.make_room(&folder).map(drop),
+            Some(folder) => make_room(&folder, self.now()).map(drop),
             None => Ok(()),
         }
+    }
+
+    /// Removes the records that are too old or for which there is no room, and returns them. Blocks.
+    pub(crate) fn make_room(&self) -> io::Result<Vec<RecordName>> {
+        self.existing()?.map_or_else(|| Ok(Vec::new()), |folder| make_room(&folder, self.now()))
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Writes a record with the content that the file had, and makes room for it. `None` if its turn has changed too many files
-    /// already. Blocks.
+    /// Writes a record with the content that the file had; the caller [makes room](Self::make_room) afterwards. `None` if its turn
+    /// has changed too many files already. Blocks.
     pub(crate) fn write(
         &self,
         mut head: Head,
@@ -81,15 +86,15 @@ impl ChangeJournal {
     ) -> io::Result<Option<Written>> {
         let folder = self.made()?;
         let name = RecordName::new(&unique(), &head, !trust.is_owner());
-        let entries = entries(&folder)?;
+        let (entries, limits) = (entries(&folder)?, Limits::of(&head.act));
         let used = Used::of(entries.iter().filter(|entry| entry.name.turn() == name.turn()));
-        if used.records >= MAX_TURN_RECORDS {
+        if used.records >= limits.records {
             return Ok(None);
         }
-        let left = usize::try_from(MAX_TURN.saturating_sub(used.bytes)).unwrap_or(usize::MAX);
-        head.earlier = Earlier::of(before, after, left.min(MAX_FILE));
+        let left = usize::try_from(limits.bytes.saturating_sub(used.bytes)).unwrap_or(usize::MAX);
+        head.earlier = Earlier::of(before, after, left.min(limits.file));
         folder.write(name.as_str(), &encode(&head, before)?)?;
-        Ok(Some(Written { record: name, gone: self.make_room(&folder)? }))
+        Ok(Some(Written { record: name, is_kept: head.earlier != Earlier::NotKept }))
     }
 
     /// Returns the records of a session, oldest first. Blocks.
@@ -101,9 +106,16 @@ impl ChangeJournal {
         Ok(records.filter(|record| record.head.session == *session).collect())
     }
 
-    /// Returns the content that the file of a record had; `None` if the record does not have it. Blocks.
-    pub(crate) fn content(&self, record: &Record) -> io::Result<Option<Vec<u8>>> {
-        if record.head.earlier != Earlier::Whole {
+    /// Returns the records of all other sessions. Blocks.
+    pub(crate) fn records_of_others(&self, session: &SessionId) -> io::Result<Vec<Record>> {
+        let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
+        let names = names(&folder)?.into_iter().filter(|name| !name.is_of(session));
+        Ok(names.filter_map(|name| Some(Record { head: head(&folder, &name)?, name })).collect())
+    }
+
+    /// Returns what a record keeps of the content that its file had; `None` if that is nothing. Blocks.
+    pub(crate) fn kept(&self, record: &Record) -> io::Result<Option<Vec<u8>>> {
+        if !matches!(record.head.earlier, Earlier::Whole | Earlier::End) {
             return Ok(None);
         }
         let bytes = self.bytes(&record.name)?;
@@ -114,6 +126,32 @@ impl ChangeJournal {
     pub(crate) fn remove(&self, names: &[RecordName]) -> io::Result<()> {
         let Some(folder) = self.existing()? else { return Ok(()) };
         names.iter().try_for_each(|name| folder.remove(name.as_str()).map(drop))
+    }
+
+    /// Gives the records of a session to another one: those from before `until`, if that is given. Returns those that were written
+    /// and those that are gone. Blocks.
+    pub(crate) fn hand_over(
+        &self,
+        from: &SessionId,
+        to: &SessionId,
+        until: Option<Timestamp>,
+    ) -> io::Result<(Vec<RecordName>, Vec<RecordName>)> {
+        let (mut written, mut gone) = (Vec::new(), Vec::new());
+        let Some(folder) = self.existing()? else { return Ok((written, gone)) };
+        for record in self.records(from)? {
+            if until.is_some_and(|until| record.head.at >= until) {
+                continue;
+            }
+            let Some(bytes) = self.bytes(&record.name)? else { continue };
+            let Some((head, kept)) = decode(&bytes) else { continue };
+            let head = Head { session: to.clone(), ..head };
+            let name = RecordName::new(record.name.id(), &head, record.name.is_strangers());
+            folder.write(name.as_str(), &[&first_line(&head)?[..], kept].concat())?;
+            folder.remove(record.name.as_str())?;
+            written.push(name);
+            gone.push(record.name);
+        }
+        Ok((written, gone))
     }
 
     /// Returns a record of each session. Blocks.
@@ -194,14 +232,14 @@ impl ChangeJournal {
 
     fn bytes(&self, name: &RecordName) -> io::Result<Option<Vec<u8>>> {
         let Some(folder) = self.existing()? else { return Ok(None) };
-        let read = folder.read(name.as_str(), MAX_HEAD + MAX_FILE).map_err(|refusal| refusal.into_io())?;
+        let read = folder.read(name.as_str(), MAX_HEAD + MAX_KEPT).map_err(|refusal| refusal.into_io())?;
         Ok(read.filter(|read| read.is_whole).map(|read| read.bytes))
     }
 
     fn take_in(&self, name: &RecordName, content: &[u8]) -> io::Result<()> {
         let folder = self.made()?;
         folder.write(name.as_str(), content)?;
-        self.make_room(&folder).map(drop)
+        make_room(&folder, self.now()).map(drop)
     }
 
     fn made(&self) -> io::Result<Directory> {
@@ -216,15 +254,14 @@ impl ChangeJournal {
             Err(error) => Err(error),
         }
     }
+}
 
-    /// Removes what is beyond the limits, and returns it.
-    fn make_room(&self, folder: &Directory) -> io::Result<Vec<RecordName>> {
-        let gone = room::surplus(entries(folder)?, SystemTime::from(self.clock.now()));
-        for name in &gone {
-            folder.remove(name.as_str())?;
-        }
-        Ok(gone)
+fn make_room(folder: &Directory, now: Timestamp) -> io::Result<Vec<RecordName>> {
+    let gone = room::surplus(entries(folder)?, SystemTime::from(now));
+    for name in &gone {
+        folder.remove(name.as_str())?;
     }
+    Ok(gone)
 }
 
 /// Runs `work` on the blocking pool.

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use aethon_core::agents::Caller;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::tool::ToolContext;
 use aethon_core::turn::Trust;
@@ -10,8 +11,6 @@ use aethon_core::turn::Trust;
 use super::journal::{ChangeJournal, Written};
 use super::record::{Act, Content, Earlier, FileState, Head, RecordName};
 
-/// The channel of specialists' sessions. Their sender is the session for which they work.
-const SPECIALISTS: &str = "agent";
 /// The channel of clients that call tools over MCP: there is no conversation in which anything could be taken back.
 const CLIENTS: &str = "mcp";
 
@@ -35,17 +34,15 @@ struct Untold {
 
 impl Keeper {
     /// The keeper of a call; `None` for one of which nothing is kept: a temporary conversation leaves no traces, and a client of MCP
-    /// has no conversation here.
+    /// has no conversation here. What a specialist changes belongs to the turn that asked it.
     pub(crate) fn of(journal: &ChangeJournal, context: &ToolContext) -> Option<Self> {
-        let session = match context.session.channel() {
-            SPECIALISTS => SessionId::parse(&context.sender).ok()?,
-            CLIENTS => return None,
-            _ => context.session.clone(),
-        };
-        (!session.is_temporary()).then(|| Self {
+        let own = || Caller { session: context.session.clone(), turn: context.turn.clone() };
+        let Caller { session, turn } = context.surface.caller().unwrap_or_else(own);
+        let has_conversation = session.channel() != CLIENTS && !session.is_temporary();
+        has_conversation.then(|| Self {
             journal: journal.clone(),
             session,
-            turn: context.turn.clone(),
+            turn,
             call: context.call_key().unwrap_or_default(),
             tool: context.tool_name().to_owned(),
             trust: context.trust(),
@@ -78,7 +75,8 @@ impl Keeper {
             act: Act::Change,
         };
         let written = self.journal.write(head, before, Some(after), self.trust)?;
-        Ok(written.map(|written| self.note(written)))
+        let gone = self.journal.make_room()?;
+        Ok(written.map(|written| self.note(written, gone)))
     }
 
     /// Forgets a change that did not happen after all. A record that stays does no harm. Blocks.
@@ -96,10 +94,10 @@ impl Keeper {
         self.journal.share(&untold.written, &untold.removed).await;
     }
 
-    fn note(&self, written: Written) -> RecordName {
+    fn note(&self, written: Written, gone: Vec<RecordName>) -> RecordName {
         let mut untold = self.lock();
         untold.written.push(written.record.clone());
-        untold.removed.extend(written.gone);
+        untold.removed.extend(gone);
         written.record
     }
 

@@ -19,7 +19,7 @@ const DIGITS: usize = 16;
 pub(crate) struct Head {
     /// The conversation, also for a specialist that worked for it.
     pub(crate) session: SessionId,
-    /// The turn; of a file that was put back, the id that all files of that act share.
+    /// The turn, also for a specialist that it asked; of a file that was put back, the id that all files of that act share.
     pub(crate) turn: TurnId,
     /// The key of the call.
     pub(crate) call: String,
@@ -54,8 +54,8 @@ pub(crate) enum Content {
     Absent,
     /// All of it.
     Whole(Vec<u8>),
-    /// It is larger than a tool writes; this is its length.
-    TooLarge(u64),
+    /// It was not read: it is larger than a tool writes, or no record knows this length.
+    Unread(u64),
 }
 
 /// Where the earlier content of a file is.
@@ -68,6 +68,8 @@ pub(crate) enum Earlier {
     Whole,
     /// It is how the later content begins: text was added to the file.
     Beginning,
+    /// Behind the first line is what followed the later content: the end of the file was removed.
+    End,
     /// Nowhere, because it is too large.
     NotKept,
 }
@@ -100,13 +102,20 @@ impl FileState {
     }
 }
 
+impl Record {
+    /// Whether the owner put the file back.
+    pub(crate) fn is_put_back(&self) -> bool {
+        self.head.act != Act::Change
+    }
+}
+
 impl Content {
     /// What it is recognised by. Nothing is recognised by a content that was not read.
     pub(crate) fn state(&self) -> FileState {
         match self {
             Self::Absent => FileState::Absent,
             Self::Whole(content) => FileState::of(content),
-            Self::TooLarge(bytes) => FileState::Present { bytes: *bytes, sha256: String::new() },
+            Self::Unread(bytes) => FileState::Present { bytes: *bytes, sha256: String::new() },
         }
     }
 }
@@ -117,6 +126,9 @@ impl Earlier {
         match (before, after) {
             (Content::Absent, _) => Self::Nothing,
             (Content::Whole(before), Some(after)) if after.starts_with(before) => Self::Beginning,
+            (Content::Whole(before), Some(after)) if before.starts_with(after) => {
+                if before.len() - after.len() <= room { Self::End } else { Self::NotKept }
+            }
             (Content::Whole(before), _) if before.len() <= room => Self::Whole,
             _ => Self::NotKept,
         }
@@ -171,12 +183,30 @@ impl RecordName {
 
 /// Writes a record, with the earlier content behind its first line if it belongs there.
 pub(super) fn encode(head: &Head, before: &Content) -> serde_json::Result<Vec<u8>> {
-    let mut record = serde_json::to_vec(head)?;
-    record.push(b'\n');
-    if let (Earlier::Whole, Content::Whole(before)) = (head.earlier, before) {
-        record.extend_from_slice(before);
+    let mut record = first_line(head)?;
+    if let Content::Whole(before) = before {
+        record.extend_from_slice(kept_of(head, before));
     }
     Ok(record)
+}
+
+/// Writes the head, as the line that a record begins with.
+pub(super) fn first_line(head: &Head) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(head)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The part of what a file was that is kept in its record.
+fn kept_of<'c>(head: &Head, before: &'c [u8]) -> &'c [u8] {
+    match (head.earlier, &head.after) {
+        (Earlier::Whole, _) => before,
+        (Earlier::End, FileState::Present { bytes, .. }) => {
+            let start = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            before.get(start..).unwrap_or_default()
+        }
+        _ => &[],
+    }
 }
 
 /// Splits a record into its head and the rest; `None` if the first line is not whole, or says nothing that is known here.
@@ -256,9 +286,11 @@ mod tests {
         };
         check(None, Some("x"), Earlier::Nothing);
         check(Some("long text"), Some("long text and more"), Earlier::Beginning);
+        check(Some("a long end"), Some("a long"), Earlier::End);
+        check(Some("a longer end"), Some("a long"), Earlier::NotKept);
         check(Some("four"), Some("else"), Earlier::Whole);
         check(Some("four"), None, Earlier::Whole);
         check(Some("fives"), Some("else"), Earlier::NotKept);
-        assert_eq!(Earlier::of(&Content::TooLarge(1), Some(b"x"), 4), Earlier::NotKept);
+        assert_eq!(Earlier::of(&Content::Unread(1), Some(b"x"), 4), Earlier::NotKept);
     }
 }

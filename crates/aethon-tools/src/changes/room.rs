@@ -6,14 +6,36 @@ use std::time::{Duration, SystemTime};
 
 use aethon_core::file_changes::CHANGE_DAYS;
 
-use super::record::RecordName;
+use super::record::{Act, RecordName};
 
-/// The most bytes kept of one file.
-pub(super) const MAX_FILE: usize = 16 << 20;
-/// The most bytes kept for one turn. Beyond them, its changes are recorded without the earlier content.
-pub(super) const MAX_TURN: u64 = 64 << 20;
-/// The most records of one turn. Further changes are not recorded.
-pub(super) const MAX_TURN_RECORDS: usize = 1000;
+/// How much is kept at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// The most bytes of one file.
+    pub(super) file: usize,
+    /// The most bytes of all files. Beyond them, changes are recorded without the earlier content.
+    pub(super) bytes: u64,
+    /// The most records. Further changes are not recorded.
+    pub(super) records: usize,
+}
+
+impl Limits {
+    /// For the changes of a turn.
+    const TURN: Self = Self { file: 16 << 20, bytes: 64 << 20, records: 1000 };
+    /// For the files that the owner puts back at once. What is not kept is not put back, so a file may be as large as tools make one.
+    const PUT_BACK: Self = Self { file: 64 << 20, bytes: 128 << 20, records: 1000 };
+
+    /// The limits of those who change files so.
+    pub(super) fn of(act: &Act) -> Self {
+        match act {
+            Act::Change => Self::TURN,
+            Act::PutBack { .. } => Self::PUT_BACK,
+        }
+    }
+}
+
+/// The most bytes that any record keeps.
+pub(super) const MAX_KEPT: usize = Limits::PUT_BACK.file;
 /// The most bytes of all records.
 const MAX_BYTES: u64 = 256 << 20;
 /// The most records.

@@ -15,6 +15,7 @@ use aethon_core::file_changes::{
 use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use super::workspace::Workspace;
 use super::writable::Writable;
@@ -59,6 +60,22 @@ enum Stop {
     NotKept,
 }
 
+/// The file of some records, as it was found.
+struct Surveyed<'r> {
+    /// As tools show it.
+    shown: String,
+    /// The records, oldest first.
+    records: Vec<&'r Record>,
+    /// What each of them means.
+    steps: Vec<Step>,
+}
+
+/// Why a file stays as it is: taking back what cannot be undone would lose it.
+const TOO_LARGE: &str =
+    "as it is now, it is too large to be kept, so putting it back could not be undone; change it yourself";
+const TOO_MANY: &str =
+    "so many files are put back at once that this one could not be made again; put files back once more";
+
 /// A file that is as it was put back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IsPutBack {
@@ -82,19 +99,40 @@ impl ChangedFiles {
         Self { workspace: Arc::new(Workspace::new(options)), journal, acting: Arc::default() }
     }
 
-    /// Runs an act on the records of a session, one at a time.
-    async fn act<T: Send + 'static>(
+    /// Looks at the records of a session since it was created.
+    async fn with_records<T: Send + 'static>(
         &self,
         session: &SessionId,
-        act: impl FnOnce(&Self, &[Record]) -> io::Result<T> + Send + 'static,
+        since: Timestamp,
+        look: impl FnOnce(&Self, &[Record]) -> io::Result<T> + Send + 'static,
     ) -> Result<T> {
         self.journal.fetch(session).await;
         let (own, session) = (self.clone(), session.clone());
         let done = blocking(move || {
-            let _acting = own.acting.lock().unwrap_or_else(PoisonError::into_inner);
-            act(&own, &own.journal.records(&session)?)
+            let mut records = own.journal.records(&session)?;
+            records.retain(|record| record.head.at >= since);
+            look(&own, &records)
         });
         done.await.map_err(|error| failed(&error))
+    }
+
+    /// Acts on them, one act at a time, and returns what happened to each file.
+    async fn act(
+        &self,
+        session: &SessionId,
+        since: Timestamp,
+        act: impl FnOnce(&Self, &[Record]) -> io::Result<Done> + Send + 'static,
+    ) -> Result<Vec<FilePutBack>> {
+        let acting = self.acting.clone();
+        let acted = self.with_records(session, since, move |own, records| {
+            let _acting = acting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = act(own, records)?;
+            done.removed.extend(own.journal.make_room()?);
+            Ok(done)
+        });
+        let done = acted.await?;
+        self.journal.share(&done.written, &done.removed).await;
+        Ok(done.files)
     }
 
     /// Returns the files that were put back after a turn and are so still. With `beyond`, only changes from before that turn
@@ -106,7 +144,10 @@ impl ChangedFiles {
         beyond: Option<&TurnId>,
     ) -> Result<Vec<IsPutBack>> {
         let (after, beyond) = (after.clone(), beyond.cloned());
-        self.act(session, move |own, records| Ok(own.news(records, &after, beyond.as_ref()))).await
+        self.with_records(session, Timestamp::MIN, move |own, records| {
+            Ok(own.news(records, &after, beyond.as_ref()))
+        })
+        .await
     }
 
     /// Returns whether there are records of a session. Cheap: no record is opened.
@@ -117,18 +158,17 @@ impl ChangedFiles {
         Ok(!names.map_err(|error| failed(&error))?.is_empty())
     }
 
-    async fn finish(&self, done: Done) -> Vec<FilePutBack> {
-        self.journal.share(&done.written, &done.removed).await;
-        done.files
-    }
-
-    /// Looks at a file. Blocks.
-    fn look(&self, stored: &str) -> Now {
+    /// Looks at the file of these records. Blocks.
+    fn look(&self, stored: &str, records: &[&Record]) -> Now {
         let path = self.workspace.path_of_stored(stored);
         let shown = self.workspace.shown(&path);
         let place = self.workspace.writable_at(&path).map_err(|error| error.to_string());
         let content = match &place {
-            Ok(Some(place)) => place.content().map_err(|error| format!("it cannot be read: {error}")),
+            Ok(Some(place)) => match &place.existing {
+                // A file that no record can be about need not be read to see that.
+                Some(opened) if !is_known(opened.length, records) => Ok(Content::Unread(opened.length)),
+                _ => place.content().map_err(|error| format!("it cannot be read: {error}")),
+            },
             Ok(None) => Ok(Content::Absent),
             Err(why) => Err(why.clone()),
         };
@@ -138,29 +178,41 @@ impl ChangedFiles {
         }
     }
 
+    /// Looks at all files of the records, one after the other. Blocks.
+    fn survey<'r>(&self, records: &'r [Record]) -> Vec<Surveyed<'r>> {
+        let survey = |(stored, records): (&str, Vec<&'r Record>)| {
+            let now = self.look(stored, &records);
+            let steps = walk(&records, now.state().as_ref());
+            Surveyed { steps, shown: now.shown, records }
+        };
+        by_file(records).into_iter().map(survey).collect()
+    }
+
     fn list(&self, records: &[Record]) -> FileChanges {
-        let mut states: BTreeMap<&str, ChangeState> = BTreeMap::new();
-        let mut shown: BTreeMap<&str, String> = BTreeMap::new();
-        for (stored, own) in by_file(records) {
-            let now = self.look(stored);
-            let steps = walk(&own, now.state().as_ref());
-            states.extend(own.iter().zip(steps).map(|(record, step)| (record.name.id(), state(step))));
-            shown.insert(stored, now.shown);
+        let surveyed = self.survey(records);
+        let mut states: BTreeMap<&str, (ChangeState, &str)> = BTreeMap::new();
+        for file in &surveyed {
+            let of_file = file.records.iter().zip(&file.steps);
+            states.extend(of_file.map(|(record, step)| (record.name.id(), (state(*step), &*file.shown))));
         }
         let change = |record: &Record| {
+            let (state, path) = *states.get(record.name.id())?;
             (record.head.act == Act::Change).then(|| FileChange {
-                path: shown.get(&*record.head.path).cloned().unwrap_or_default(),
+                path: path.to_owned(),
                 turn: record.head.turn.clone(),
                 tool: record.head.tool.clone(),
                 at: record.head.at,
                 kind: kind(&record.head),
-                state: states.get(record.name.id()).copied().unwrap_or(ChangeState::ChangedSince),
+                state,
             })
         };
-        let redoable = self.last_put_back(records).into_iter();
+        let act = last_act(&surveyed);
+        let redoable = surveyed.iter().filter(|file| {
+            act.is_some_and(|act| file.of_act(act).is_some_and(|record| file.why_not_again(record).is_none()))
+        });
         FileChanges {
             changes: records.iter().filter_map(change).collect(),
-            redoable: redoable.filter_map(|record| shown.get(&*record.head.path).cloned()).collect(),
+            redoable: redoable.map(|file| file.shown.clone()).collect(),
         }
     }
 
@@ -174,10 +226,9 @@ impl ChangedFiles {
             if !own.iter().any(|record| is_new(record)) {
                 continue;
             }
-            let now = self.look(stored);
+            let now = self.look(stored, &own);
             let steps = walk(&own, now.state().as_ref());
-            let valid =
-                own.iter().zip(steps).rev().find(|(_, step)| !matches!(step, Step::Void | Step::Past));
+            let valid = own.iter().zip(steps).rev().find(|(_, step)| step.is_there());
             let Some((record, Step::PutBack)) = valid else { continue };
             let Act::PutBack { of } = &record.head.act else { continue };
             let is_known = |id: &String| {
@@ -190,16 +241,20 @@ impl ChangedFiles {
         news
     }
 
-    /// Takes back the changes since the beginning of a turn. Blocks.
-    fn take_back(&self, records: &[Record], from: &TurnId) -> Done {
+    /// Takes back the changes since the beginning of a turn. `others`: the records of other sessions. Blocks.
+    fn take_back(&self, records: &[Record], from: &TurnId, others: &[Record]) -> Done {
         let (act, mut done) = (TurnId::existing(&unique()), Done::default());
         for (stored, own) in by_file(records) {
             let is_since = |record: &&Record| record.head.turn >= *from;
             if !own.iter().any(|record| is_since(record) && record.head.act == Act::Change) {
                 continue;
             }
-            let now = self.look(stored);
-            let (outcome, why) = self.put_back_file(&now, &own, from, &act, &mut done);
+            let now = self.look(stored, &own);
+            let (outcome, why) = if is_made_by(others, stored, &now, &own) {
+                (PutBackOutcome::ChangedSince, None)
+            } else {
+                self.put_back_file(&now, &own, from, &act, &mut done)
+            };
             done.files.push(FilePutBack { path: now.shown, outcome, why });
         }
         done
@@ -232,11 +287,8 @@ impl ChangedFiles {
         };
         let why = target.stop.map(|stop| stop.sentence().to_owned());
         match self.write(now, target, records, act) {
-            Ok(written) => {
-                if let Some(written) = written {
-                    done.written.push(written.record);
-                    done.removed.extend(written.gone);
-                }
+            Ok(record) => {
+                done.written.push(record);
                 (outcome, why)
             }
             Err(error) => (PutBackOutcome::Failed, Some(error.to_string())),
@@ -281,22 +333,20 @@ impl ChangedFiles {
                 let Content::Whole(later) = later else { return None };
                 Content::Whole(later.get(..usize::try_from(*bytes).ok()?)?.to_vec())
             }
-            (Earlier::Whole, _) => Content::Whole(self.journal.content(record).ok()??),
+            (Earlier::Whole, _) => Content::Whole(self.journal.kept(record).ok()??),
+            (Earlier::End, _) => {
+                let Content::Whole(later) = later else { return None };
+                Content::Whole([&later[..], &self.journal.kept(record).ok()??].concat())
+            }
             _ => return None,
         };
         // A record that is damaged must not end up in the file.
         (before.state() == record.head.before).then_some(before)
     }
 
-    /// Records that a file is put back, and does it.
-    fn write(
-        &self,
-        now: &Now,
-        target: Target,
-        records: &[&Record],
-        act: &TurnId,
-    ) -> io::Result<Option<Written>> {
-        let Some(first) = records.first() else { return Ok(None) };
+    /// Records that a file is put back, and does it. What could not be undone is not done.
+    fn write(&self, now: &Now, target: Target, records: &[&Record], act: &TurnId) -> io::Result<RecordName> {
+        let first = records.first().ok_or_else(|| io::Error::other("nothing is known of it"))?;
         let place = now.place.as_ref().ok().and_then(Option::as_ref);
         let mode = place.map(Writable::present_mode).transpose()?.flatten();
         let head = Head {
@@ -315,8 +365,16 @@ impl ChangedFiles {
             _ => None,
         };
         let written = self.journal.write(head, &now.content, later, Trust::Owner)?;
-        self.make(now, &target.content, target.mode)?;
-        Ok(written)
+        let Written { record, is_kept } = written.ok_or_else(|| io::Error::other(TOO_MANY))?;
+        let made = match is_kept {
+            true => self.make(now, &target.content, target.mode),
+            false => Err(io::Error::other(TOO_LARGE)),
+        };
+        made.inspect_err(|_| {
+            // It says of a file that it was put back that was not, so it does no harm if it stays.
+            let _ = self.journal.remove(std::slice::from_ref(&record));
+        })?;
+        Ok(record)
     }
 
     /// Gives a file this content, or removes it.
@@ -331,53 +389,71 @@ impl ChangedFiles {
             }
             (Ok(None), Content::Absent) => Ok(()),
             (Err(why), _) => Err(io::Error::other(why.clone())),
-            (_, Content::TooLarge(_)) => Err(io::Error::other("its earlier content is too large")),
+            (_, Content::Unread(_)) => Err(io::Error::other("its earlier content is too large")),
         }
-    }
-
-    /// The records of the last act that put files back, as far as the files are still as it left them.
-    fn last_put_back<'r>(&self, records: &'r [Record]) -> Vec<&'r Record> {
-        let mut valid: Vec<&Record> = Vec::new();
-        for (stored, own) in by_file(records) {
-            let steps = walk(&own, self.look(stored).state().as_ref());
-            // Whatever came after it must be taken back first.
-            let last = own.iter().zip(steps).rev().find(|(_, step)| !matches!(step, Step::Void | Step::Past));
-            valid.extend(last.filter(|(_, step)| *step == Step::PutBack).map(|(record, _)| *record));
-        }
-        let newest = valid.iter().map(|record| &record.head.turn).max().cloned();
-        valid.retain(|record| Some(&record.head.turn) == newest.as_ref());
-        valid
     }
 
     /// Undoes the last act that put files back. Blocks.
     fn make_again(&self, records: &[Record]) -> Done {
-        let mut done = Done::default();
-        for record in self.last_put_back(records) {
-            let now = self.look(&record.head.path);
-            let (outcome, why) = match self.earlier(record, &now.content) {
-                None => (PutBackOutcome::NotKept, None),
-                Some(content) => match self.make(&now, &content, record.head.mode) {
-                    Err(error) => (PutBackOutcome::Failed, Some(error.to_string())),
-                    Ok(()) if content == Content::Absent => (PutBackOutcome::Removed, None),
-                    Ok(()) => (PutBackOutcome::Restored, None),
-                },
+        let (surveyed, mut done) = (self.survey(records), Done::default());
+        let Some(act) = last_act(&surveyed).cloned() else { return done };
+        for file in surveyed {
+            let Some(record) = file.of_act(&act) else { continue };
+            let (outcome, why) = match file.why_not_again(record) {
+                Some(outcome) => (outcome, None),
+                None => self.make_one_again(record, &file.records),
             };
-            if matches!(outcome, PutBackOutcome::Removed | PutBackOutcome::Restored) {
+            if outcome != PutBackOutcome::Failed {
                 // One that stays says of a file that is not so any more that it was put back, and counts for nothing.
                 if self.journal.remove(std::slice::from_ref(&record.name)).is_ok() {
                     done.removed.push(record.name.clone());
                 }
             }
-            done.files.push(FilePutBack { path: now.shown, outcome, why });
+            done.files.push(FilePutBack { path: file.shown, outcome, why });
         }
         done
+    }
+
+    fn make_one_again(&self, record: &Record, records: &[&Record]) -> (PutBackOutcome, Option<String>) {
+        // Looked at anew, because the content of many files is not held at once.
+        let now = self.look(&record.head.path, records);
+        if now.state().as_ref() != Some(&record.head.after) {
+            return (PutBackOutcome::ChangedSince, None);
+        }
+        let Some(content) = self.earlier(record, &now.content) else {
+            return (PutBackOutcome::NotKept, None);
+        };
+        match self.make(&now, &content, record.head.mode) {
+            Err(error) => (PutBackOutcome::Failed, Some(error.to_string())),
+            Ok(()) if content == Content::Absent => (PutBackOutcome::Removed, None),
+            Ok(()) => (PutBackOutcome::Restored, None),
+        }
+    }
+}
+
+impl<'r> Surveyed<'r> {
+    /// The record of an act that put the file back.
+    fn of_act(&self, act: &TurnId) -> Option<&'r Record> {
+        self.records.iter().copied().find(|record| record.is_put_back() && record.head.turn == *act)
+    }
+
+    /// Why what this record says cannot be undone; `None` if it can.
+    fn why_not_again(&self, record: &Record) -> Option<PutBackOutcome> {
+        // Whatever came after it must be taken back first.
+        let last = self.records.iter().zip(&self.steps).rev().find(|(_, step)| step.is_there());
+        match last {
+            Some((last, Step::PutBack)) if last.name == record.name => {
+                (record.head.earlier == Earlier::NotKept).then_some(PutBackOutcome::NotKept)
+            }
+            _ => Some(PutBackOutcome::ChangedSince),
+        }
     }
 }
 
 impl Now {
     /// What it is recognised by; `None` if it could not be read.
     fn state(&self) -> Option<FileState> {
-        (self.place.is_ok() && !matches!(self.content, Content::TooLarge(_))).then(|| self.content.state())
+        (self.place.is_ok() && !matches!(self.content, Content::Unread(_))).then(|| self.content.state())
     }
 }
 
@@ -405,6 +481,29 @@ fn by_file(records: &[Record]) -> Vec<(&str, Vec<&Record>)> {
     files
 }
 
+/// Whether a record says that its file had this length.
+fn is_known(length: u64, records: &[&Record]) -> bool {
+    let is_it = |state: &FileState| matches!(state, FileState::Present { bytes, .. } if *bytes == length);
+    records.iter().any(|record| is_it(&record.head.before) || is_it(&record.head.after))
+}
+
+/// The newest act that put files back and was not undone.
+fn last_act<'s>(surveyed: &'s [Surveyed<'_>]) -> Option<&'s TurnId> {
+    let all = surveyed.iter().flat_map(|file| file.records.iter().zip(&file.steps));
+    let acts = all.filter(|(record, step)| record.is_put_back() && step.is_there());
+    acts.map(|(record, _)| &record.head.turn).max()
+}
+
+/// Whether another session has made a file what it is, later than any of these records.
+fn is_made_by(others: &[Record], stored: &str, now: &Now, own: &[&Record]) -> bool {
+    let Some(state) = now.state() else { return false };
+    let newest = own.iter().map(|record| record.name.id()).max();
+    others.iter().any(|other| {
+        let Head { path, act, after, .. } = &other.head;
+        path == stored && *act == Act::Change && *after == state && Some(other.name.id()) > newest
+    })
+}
+
 fn kind(head: &Head) -> ChangeKind {
     if head.before == FileState::Absent { ChangeKind::Created } else { ChangeKind::Changed }
 }
@@ -423,19 +522,35 @@ fn failed(error: &io::Error) -> Error {
 
 #[async_trait]
 impl FileHistory for ChangedFiles {
-    async fn changes(&self, session: &SessionId) -> Result<FileChanges> {
-        self.act(session, |own, records| Ok(own.list(records))).await
+    async fn changes(&self, session: &SessionId, since: Timestamp) -> Result<FileChanges> {
+        self.with_records(session, since, |own, records| Ok(own.list(records))).await
     }
 
-    async fn put_back(&self, session: &SessionId, from: &TurnId) -> Result<Vec<FilePutBack>> {
-        let from = from.clone();
-        let done = self.act(session, move |own, records| Ok(own.take_back(records, &from))).await?;
-        Ok(self.finish(done).await)
+    async fn put_back(
+        &self,
+        session: &SessionId,
+        since: Timestamp,
+        from: &TurnId,
+    ) -> Result<Vec<FilePutBack>> {
+        let (from, session_id) = (from.clone(), session.clone());
+        self.act(session, since, move |own, records| {
+            let others = own.journal.records_of_others(&session_id)?;
+            Ok(own.take_back(records, &from, &others))
+        })
+        .await
     }
 
-    async fn redo(&self, session: &SessionId) -> Result<Vec<FilePutBack>> {
-        let done = self.act(session, |own, records| Ok(own.make_again(records))).await?;
-        Ok(self.finish(done).await)
+    async fn redo(&self, session: &SessionId, since: Timestamp) -> Result<Vec<FilePutBack>> {
+        self.act(session, since, |own, records| Ok(own.make_again(records))).await
+    }
+
+    async fn hand_over(&self, from: &SessionId, to: &SessionId, until: Option<Timestamp>) -> Result<()> {
+        self.journal.fetch(from).await;
+        let (journal, from, to) = (self.journal.clone(), from.clone(), to.clone());
+        let moved = blocking(move || journal.hand_over(&from, &to, until)).await;
+        let (written, gone) = moved.map_err(|error| failed(&error))?;
+        self.journal.share(&written, &gone).await;
+        Ok(())
     }
 
     async fn forget(&self, session: &SessionId) -> Result<()> {

@@ -16,7 +16,7 @@ use aethon_core::sandbox::Sandbox;
 use aethon_core::shaping::PAGES;
 use aethon_core::tool::ToolError;
 use aethon_core::turn::Trust;
-use aethon_files::beneath;
+use aethon_files::{Stamp, beneath};
 use rustix::fs::Mode;
 
 use super::blocklist::Blocklist;
@@ -47,6 +47,8 @@ pub struct Opened {
     pub path: PathBuf,
     /// Its length when it was opened.
     pub length: u64,
+    /// Its state when it was opened.
+    pub(super) stamp: Stamp,
     /// Whether it was found under a name that only looks like the one that was asked for.
     pub is_alike: bool,
 }
@@ -282,6 +284,7 @@ impl Workspace {
 
     /// Makes the final decision, about the file that was opened.
     pub(super) fn check_file(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
+        let stamp = Stamp::of(&file).map_err(|error| failed(path, &error))?;
         let metadata = file.metadata().map_err(|error| failed(path, &error))?;
         if !metadata.is_file() {
             return Err(ToolError::failed(format!("{path:?} is {}, not a file", kind(&metadata))));
@@ -292,7 +295,7 @@ impl Workspace {
                 "{path:?} has a second name, perhaps outside the workspace, to which file tools are confined; copy it first"
             )));
         }
-        Ok(Opened { file, path: real, length: metadata.len(), is_alike: false })
+        Ok(Opened { file, path: real, length: metadata.len(), stamp, is_alike: false })
     }
 
     /// Like [`Self::check_file`], for a directory. Returns its real path.

@@ -5,16 +5,16 @@
 //! directory, flushed to disk, and renamed. Readers see either the old file or the new one. A symlink is never followed
 //! and never written through.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use aethon_core::tool::ToolError;
-use aethon_files::{beneath, unfinished};
-use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, statat, unlinkat};
+use aethon_files::{Stamp, beneath, unfinished};
+use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, unlinkat};
 
 use super::paths::MAX_PATH;
 use super::workspace::{Opened, Resolved, Workspace, failed};
@@ -138,7 +138,7 @@ impl Writable {
         let mut content = Vec::new();
         file.take(MAX_CONTENT + 1).read_to_end(&mut content)?;
         Ok(match content.len() as u64 > MAX_CONTENT {
-            true => Content::TooLarge(existing.length),
+            true => Content::Unread(existing.length),
             false => Content::Whole(content),
         })
     }
@@ -158,26 +158,12 @@ impl Writable {
         file.sync_all()
     }
 
-    /// Fails if the file has changed, so that no other writer loses anything.
+    /// Fails if the file is not what was opened any more, so that no other writer loses anything.
     fn check_unchanged(&self) -> io::Result<()> {
-        let name: &OsStr = &self.name;
-        let now = match statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Some((stat.st_ino, stat.st_mtime, stat.st_size.cast_unsigned())),
-            Err(rustix::io::Errno::NOENT) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let before = self.existing.as_ref().map(|existing| existing.file.metadata()).transpose()?;
-        // The open file may have been written to as well.
-        let before = before.as_ref().map(|metadata| state(metadata, self.existing.as_ref()));
-        if now == before {
-            Ok(())
-        } else {
-            Err(io::Error::other("another program changed it just now; read it again"))
+        let opened = self.existing.as_ref().map(|existing| existing.stamp);
+        match Stamp::at(&self.parent, &self.name)? == opened {
+            true => Ok(()),
+            false => Err(io::Error::other("another program changed it just now; read it again")),
         }
     }
-}
-
-fn state(metadata: &Metadata, opened: Option<&Opened>) -> (u64, i64, u64) {
-    let length = opened.map_or_else(|| metadata.len(), |opened| opened.length);
-    (metadata.ino(), metadata.mtime(), length)
 }

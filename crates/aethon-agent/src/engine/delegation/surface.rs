@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use aethon_core::agents::Caller;
 use aethon_core::approval::ApprovalRequest;
 use aethon_core::ids::{AgentName, TurnId};
 use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
@@ -69,6 +70,11 @@ impl Surface for DelegatedSurface {
             // Its text is for its caller and arrives with its report.
             _ => {}
         }
+    }
+
+    fn caller(&self) -> Option<Caller> {
+        let own = || Caller { session: self.caller.session.clone(), turn: self.caller.turn.clone() };
+        Some(self.caller.surface.caller().unwrap_or_else(own))
     }
 
     fn is_attended(&self) -> bool {
