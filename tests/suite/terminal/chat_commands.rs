@@ -35,6 +35,11 @@ fn a_message_is_answered_again_and_taken_back() {
     let screen = say(&mut terminal, "/retry");
     assert_eq!(screen.matches("\none\n").count(), 2, "{screen}");
     assert_eq!(asked(&server, "default"), ["!say one"], "it was not asked twice");
+    // A command is no message.
+    say(&mut terminal, "/model");
+    let screen = say(&mut terminal, "/retry");
+    assert_eq!(screen.matches("\none\n").count(), 3, "{screen}");
+    assert_eq!(asked(&server, "default"), ["!say one"]);
     terminal.enter("/undo");
     terminal.wait_for_screen("the message", |screen| screen.ends_with("> !say one"));
     terminal.press("\u{7f}\u{7f}\u{7f}two\r");

@@ -1,6 +1,6 @@
 //! The terminal chat as a person sees it.
 
-use aethon_tests::{Server, Terminal, home, program};
+use aethon_tests::{Server, Terminal, eventually, home, program};
 
 /// The terminal chat beside a server, in a window of this size, ready for the first line.
 fn chat(server: &Server, columns: u16, rows: u16) -> Terminal {
@@ -52,13 +52,32 @@ fn a_paste_of_several_lines_is_one_message() {
 }
 
 #[test]
+fn a_backslash_for_a_new_line_is_no_part_of_the_message() {
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server, 100, 40);
+    terminal.enter("!say one\\");
+    terminal.wait_for_screen("another line", |screen| screen.ends_with("\n."));
+    // One that was pasted belongs to the text.
+    terminal.paste("two \\\nthree");
+    terminal.press("\r");
+    terminal.wait_for_prompt();
+    assert_eq!(asked(&server), ["!say one\ntwo \\\nthree"]);
+    // Nor is it in the history.
+    terminal.press("\u{1b}[A");
+    terminal.wait_for_screen("the last message", |screen| screen.ends_with("three"));
+    terminal.press("\r");
+    let again = eventually("it is said again", || asked(&server).get(1).cloned());
+    assert_eq!(again, "!say one\ntwo \\\nthree");
+}
+
+#[test]
 fn an_unknown_command_is_answered_here() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 100, 40);
     terminal.enter("/hepl me");
     let screen = terminal.wait_for_prompt();
-    assert!(screen.contains("there is no command /hepl") && screen.contains("/sessions"), "{screen}");
-    assert!(screen.contains("//TEXT"), "{screen}");
+    assert!(screen.contains("there is no command /hepl; nothing was sent\ndid you mean /help?"), "{screen}");
+    assert!(screen.contains("begins with two: //"), "{screen}");
     assert!(asked(&server).is_empty(), "no model was asked");
     terminal.enter("//hepl !say me");
     terminal.wait_for_prompt();

@@ -25,6 +25,8 @@ const MAX_COPIED: usize = 74_000;
 /// How many conversations there are to choose from.
 const CHOICES: usize = 10;
 
+const NOTHING_SAID: &str = "you have said nothing in this conversation yet";
+
 /// Returns the newest conversations of the terminal and the page, by name and title.
 pub(super) async fn conversations(backend: &mut dyn Backend) -> Result<Vec<(String, String)>> {
     let all = backend.list(Listing::Sessions).await?.into_iter();
@@ -49,7 +51,18 @@ pub(super) async fn last_exchange(backend: &mut dyn Backend) -> Result<Option<Ot
 
 /// The same; an error if the conversation is empty.
 pub(super) async fn existing_exchange(backend: &mut dyn Backend) -> Result<OthersTurn> {
-    last_exchange(backend).await?.context("you have said nothing in this conversation yet")
+    last_exchange(backend).await?.context(NOTHING_SAID)
+}
+
+/// Returns the last message that is no command for the program, such as `/model`. An error if there is none.
+pub(super) async fn last_message(backend: &mut dyn Backend) -> Result<OthersTurn> {
+    let conversation = backend.look_up(LookUp::Conversation).await?;
+    let turns = Transcript::of(&conversation).map(|transcript| transcript.turns).unwrap_or_default();
+    let last = turns.into_iter().rev().map(|turn| turn.other).find(|turn| {
+        let by_program = turn.outcome.model.is_empty() && turn.outcome.stop_reason == "end";
+        !turn.said.is_empty() && !(by_program && turn.said.starts_with('/'))
+    });
+    last.context(NOTHING_SAID)
 }
 
 /// Shows the last exchange of a conversation that is continued here.

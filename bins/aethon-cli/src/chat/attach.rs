@@ -20,6 +20,8 @@ pub(super) struct Named {
     pub(super) files: Vec<NamedFile>,
     /// The words that name files but were pasted: another person may have written them, so they send nothing.
     pub(super) pasted: Vec<String>,
+    /// The words that look like files that are not there.
+    pub(super) missing: Vec<String>,
 }
 
 /// Reads the files that a text names. A word such as `@maria` that names no file is only text.
@@ -28,10 +30,16 @@ pub(super) struct Named {
 ///
 /// A file cannot be read or attached: the message must not go without it.
 pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
-    let mut named = Named { files: pastes.pictures_in(text), pasted: Vec::new() };
+    let mut named = Named { files: pastes.pictures_in(text), ..Named::default() };
     check_count(named.files.len())?;
     for word in text.split_whitespace() {
-        let Some(path) = word.strip_prefix('@').and_then(existing) else { continue };
+        let Some(name) = word.strip_prefix('@') else { continue };
+        let Some(path) = existing(name) else {
+            if looks_like_file(bare(name)) && !pastes.have_named(word) {
+                named.missing.push(bare(word).to_owned());
+            }
+            continue;
+        };
         if pastes.have_named(word) {
             let name = bare(word).to_owned();
             if !named.pasted.contains(&name) {
@@ -43,6 +51,12 @@ pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
         named.files.push(read(&path)?);
     }
     Ok(named)
+}
+
+/// Whether a name has a folder or an ending.
+fn looks_like_file(name: &str) -> bool {
+    name.contains('/')
+        || name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && !ending.is_empty())
 }
 
 fn check_count(files: usize) -> Result<()> {
@@ -105,7 +119,12 @@ mod tests {
         let pastes = Pastes::default();
         let named_in = |text: &str| named_in(text, &pastes);
         assert_eq!(named_in(&text).unwrap().files, [notes]);
-        assert_eq!(named_in("no files @ all").unwrap(), Named::default());
+        assert_eq!(named_in("no files @ all, @maria.").unwrap(), Named::default());
+        let missing = named_in("see @nope.txt, and @no/such").unwrap();
+        assert_eq!(
+            (missing.files.len(), missing.missing),
+            (0, vec!["@nope.txt".to_owned(), "@no/such".into()])
+        );
         let refusal = |name: &str| named_in(&format!("see @{}", path(name))).unwrap_err().to_string();
         assert!(refusal("fake.png").contains("fake.png is not a picture"), "{}", refusal("fake.png"));
         assert!(refusal("blob.xyz").contains("blob.xyz is not text"), "{}", refusal("blob.xyz"));

@@ -1,5 +1,7 @@
 //! Parses a line of the chat: a command, a message, or a typing mistake.
 
+use aethon::config::nearest_word;
+
 /// A command of the chat.
 pub(super) struct Command {
     /// Its name, with the slash.
@@ -93,6 +95,13 @@ pub(super) const COMMANDS: [Command; 22] = [
 
 /// The column at which the help explains.
 const COLUMN: usize = 17;
+
+/// Returns what helps with a command that does not exist.
+pub(super) fn remedy(word: &str) -> String {
+    let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    let nearest = nearest_word(word, &names).map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+    format!("{nearest}/help shows all; a message that begins with a slash begins with two: //")
+}
 
 /// Returns the text of `/help`.
 pub(super) fn help() -> String {

@@ -24,6 +24,8 @@ pub(super) struct Pastes {
     names: Arc<Mutex<HashSet<String>>>,
     /// The pictures from the clipboard, behind their marks.
     pictures: Arc<Mutex<Vec<(String, NamedFile)>>>,
+    /// The line so far, at each Enter behind a backslash. Such a backslash was typed for the new line; one in a pasted text was not.
+    continued: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Debug)]
@@ -86,8 +88,30 @@ impl Pastes {
         all.iter().filter(|(mark, _)| text.contains(mark)).map(|(_, file)| file.clone()).collect()
     }
 
-    /// Returns a line with the whole texts.
+    /// Remembers a line to which Enter added one, because it ended in a backslash.
+    pub(super) fn note_continued(&self, line: &str) {
+        self.continued.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+    }
+
+    /// Forgets these, when another line begins.
+    pub(super) fn forget_continued(&self) {
+        self.continued.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Removes the backslashes that were typed for new lines.
+    fn without_marks(&self, line: &str) -> String {
+        let all = self.continued.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_mark = |at: usize| {
+            let end = at + 1;
+            line[end..].starts_with('\n') && all.iter().any(|so_far| line.get(..end) == Some(so_far.as_str()))
+        };
+        let kept = line.char_indices().filter(|(at, c)| *c != '\\' || !is_mark(*at));
+        kept.map(|(_, c)| c).collect()
+    }
+
+    /// Returns a line with the whole texts, and without the marks of new lines.
     pub(super) fn unfold(&self, line: &str) -> String {
+        let line = &*self.without_marks(line);
         let all = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
         let mut whole = String::with_capacity(line.len());
         let mut rest = line;

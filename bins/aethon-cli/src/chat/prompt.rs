@@ -26,7 +26,7 @@ use super::editor;
 use super::output::put;
 use super::paste::{Pastes, WholeHistory};
 use super::screen::style;
-use super::words::{is_incomplete, pasted};
+use super::words::{is_continued, is_incomplete, pasted};
 
 /// The number of lines kept in the history.
 const HISTORY: usize = 2000;
@@ -73,7 +73,7 @@ impl Editor {
         let menu = ColumnarMenu::default().with_name(MENU).with_marker("> ");
         let line = Reedline::create()
             .with_edit_mode(edit_mode(habits.is_vi, &pastes))
-            .with_validator(Box::new(Continued))
+            .with_validator(Box::new(Continued(pastes.clone())))
             .with_ansi_colors(style().colour)
             .use_bracketed_paste(true)
             .with_completer(Box::new(ChatCompleter::new(sender)))
@@ -114,6 +114,7 @@ impl Editor {
     /// Starts reading a line that begins with this text. `None` if one is already being read.
     pub(super) fn read(&mut self, session: &str, begun: String) -> Option<Reading> {
         let mut line = self.line.take()?;
+        self.pastes.forget_continued();
         if !begun.is_empty() {
             line.run_edit_commands(&[EditCommand::InsertString(begun)]);
         }
@@ -221,10 +222,14 @@ impl<M: EditMode> EditMode for Plain<M> {
 }
 
 /// Continues an incomplete message.
-struct Continued;
+struct Continued(Pastes);
 
 impl Validator for Continued {
     fn validate(&self, text: &str) -> ValidationResult {
+        // The editor asks only when Enter is pressed.
+        if is_continued(text) {
+            self.0.note_continued(text);
+        }
         if is_incomplete(text) { ValidationResult::Incomplete } else { ValidationResult::Complete }
     }
 }

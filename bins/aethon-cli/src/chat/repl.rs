@@ -14,13 +14,13 @@ use anyhow::{Result, bail};
 use reedline::Signal;
 
 use super::actions::{
-    conversations, copy, existing_exchange, export, last_exchange, recap, search, show_choices, usage,
+    conversations, copy, export, last_exchange, last_message, recap, search, show_choices, usage,
 };
 use super::attach::{self, Named};
 use super::backend::{Backend, Earlier, Listing, OutgoingMessage, Request};
 use super::background;
 use super::clipboard;
-use super::command::{Line, help};
+use super::command::{Line, help, remedy};
 use super::complete::ListRequest;
 use super::editor;
 use super::event::{BackendEvent, ChatEvent};
@@ -274,7 +274,7 @@ impl Chat {
             }
             Line::Unknown(word) => {
                 let words = format!("there is no command {}; nothing was sent", exact(word));
-                put(&format!("{}\n\n{}", style().bold(&words), help()));
+                put(&format!("{}\n{}\n", style().bold(&words), style().dim(&remedy(word))));
             }
             Line::Message(message) => return self.say(backend, message, text).await,
         }
@@ -293,8 +293,12 @@ impl Chat {
     /// Goes to a conversation and shows where it stands.
     async fn enter(&mut self, backend: &mut dyn Backend, name: &str) -> Result<()> {
         self.go_to(backend, name).await?;
-        if let Some(last) = last_exchange(backend).await? {
-            recap(&last);
+        match last_exchange(backend).await? {
+            Some(last) => recap(&last),
+            None => {
+                put(&style()
+                    .dim("nothing has been said here yet; /resume shows the conversations there are\n"))
+            }
         }
         Ok(())
     }
@@ -331,7 +335,7 @@ impl Chat {
 
     /// Has the last message answered again. Returns `false` to leave.
     async fn retry(&mut self, backend: &mut dyn Backend) -> Result<bool> {
-        let last = existing_exchange(backend).await?;
+        let last = last_message(backend).await?;
         file_changes::tell_changes(backend, &last.outcome.turn, Meanwhile::AnsweredAgain).await;
         let earlier = Some(Earlier::Retried(last.outcome.turn));
         let turn =
@@ -341,7 +345,7 @@ impl Chat {
 
     /// Takes the last message back into the line.
     async fn undo(&mut self, backend: &mut dyn Backend) -> Result<()> {
-        let last = existing_exchange(backend).await?;
+        let last = last_message(backend).await?;
         put(&style().dim("what you send now replaces this message and its answer; Ctrl-C leaves them\n"));
         file_changes::tell_changes(backend, &last.outcome.turn, Meanwhile::Edited).await;
         self.replaced = Some(last.outcome.turn);
@@ -351,7 +355,7 @@ impl Chat {
 
     /// Puts the files back that tools have changed since the last message. One that is being replaced stays in the line.
     async fn undo_files(&mut self, backend: &mut dyn Backend) -> Result<()> {
-        let last = existing_exchange(backend).await?;
+        let last = last_message(backend).await?;
         file_changes::put_back(backend, &last.outcome.turn).await?;
         if self.replaced.is_some() {
             self.prefill(&last.said);
@@ -401,7 +405,7 @@ impl Chat {
     async fn say(&mut self, backend: &mut dyn Backend, text: &str, line: &str) -> Result<bool> {
         // Piped text may be anybody's, so it names no files.
         let named = self.typed.is_some().then(|| attach::named_in(text, &self.pastes)).transpose();
-        let Named { files, pasted } = match named {
+        let Named { files, pasted, missing } = match named {
             Ok(named) => named.unwrap_or_default(),
             Err(error) => {
                 self.give_back(line);
@@ -411,6 +415,9 @@ impl Chat {
         for word in pasted {
             let why = "was pasted, so it is only text; to send the file, type its path in another form";
             put(&style().dim(&format!("· {} {why}\n", exact(&word))));
+        }
+        for word in missing {
+            put(&style().dim(&format!("· there is no file for {}, so it is only text\n", exact(&word))));
         }
         for file in &files {
             put(&style().dim(&format!(

@@ -9,6 +9,7 @@ use aethon::core::visible::readable;
 use anyhow::{Context, Result, anyhow};
 
 use super::output::put;
+use super::screen::style;
 
 /// How much of the output goes along, in bytes: its end, which has the result.
 const MAX_KEPT: usize = 60_000;
@@ -29,6 +30,9 @@ pub(super) async fn run(command: &str) -> Result<Ran> {
         let (output, mut child) = start(&command).context("the command cannot be started")?;
         let printed = shown(output);
         let status = child.wait().context("the command was lost")?;
+        if !status.success() {
+            put(&style().dim(&format!("{status}\n")));
+        }
         Ok(told(&command, &printed, status))
     });
     running.await.map_err(|_| anyhow!("the command was lost"))?

@@ -196,12 +196,9 @@ impl Screen {
     pub(super) fn question(&mut self, question: &ApprovalRequest) {
         self.settle();
         let ApprovalRequest { tool, input, summary, preview, .. } = question;
-        let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
         let heading = format!("? {} needs your approval: {}", exact(tool), exact(summary));
         put(&format!("{}\n", self.style.bold(&heading)));
-        for line in exact(&arguments).lines() {
-            put(&format!("    {line}\n"));
-        }
+        put(&arguments(input));
         if let Some(preview) = preview {
             put("  what it would change:\n");
             for line in exact(preview).lines() {
@@ -333,43 +330,72 @@ impl Screen {
         if lines == self.draft {
             return;
         }
-        self.take_back();
-        put(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+        // In one piece: between two, the terminal may show the hole.
+        let drawn: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        put(&(self.erasure() + &drawn));
         self.draft = lines;
         self.drawn = Some(Instant::now());
     }
 
-    /// Erases the unfinished lines, from the first column on. They occupy more rows if the window was narrowed since, because it
-    /// wraps them.
+    /// Erases the unfinished lines.
     fn take_back(&mut self) {
-        if self.draft.is_empty() {
-            return;
+        let erasure = self.erasure();
+        if !erasure.is_empty() {
+            put(&erasure);
+        }
+    }
+
+    /// Forgets the unfinished lines, and returns what erases them, from the first column on. They occupy more rows if the window was
+    /// narrowed since, because it wraps them.
+    fn erasure(&mut self) -> String {
+        let draft = std::mem::take(&mut self.draft);
+        if draft.is_empty() {
+            return String::new();
         }
         let (columns, rows) = window();
-        let height: usize = self.draft.iter().map(|line| rows_of(line, columns)).sum();
-        put(&format!("\r\u{1b}[{}A\u{1b}[J", height.min(rows)));
-        self.draft.clear();
+        let height: usize = draft.iter().map(|line| rows_of(line, columns)).sum();
+        format!("\r\u{1b}[{}A\u{1b}[J", height.min(rows))
     }
 
     fn settle(&mut self) {
         let rest = self.stream.finish();
+        self.paragraph(&rest);
         self.take_back();
         self.body.clear();
         self.is_outdated = false;
-        self.paragraph(&rest);
     }
 
     fn paragraph(&mut self, text: &str) {
         if !text.is_empty() {
-            self.take_back();
             self.body.clear();
-            if self.said {
-                put("\n");
-            }
+            let gap = if self.said { "\n" } else { "" };
             self.said = true;
-            put(text);
+            put(&format!("{}{gap}{text}", self.erasure()));
         }
     }
+}
+
+/// Formats the arguments of a call: as JSON, except that a text of several lines stands there line by line.
+fn arguments(input: &Value) -> String {
+    let has_lines =
+        |value: &Value| value.as_str().is_some_and(|text| text.trim_end_matches('\n').contains('\n'));
+    let mut shown = String::new();
+    match input.as_object().filter(|all| all.values().any(has_lines)) {
+        Some(all) => {
+            for (name, value) in all {
+                let name = name.escape_debug();
+                match value.as_str().filter(|_| has_lines(value)) {
+                    Some(text) => {
+                        shown.push_str(&format!("{name}:\n"));
+                        shown.extend(text.split('\n').map(|line| format!("  | {line}\n")));
+                    }
+                    None => shown.push_str(&format!("{name}: {value}\n")),
+                }
+            }
+        }
+        None => shown = serde_json::to_string_pretty(input).unwrap_or_default(),
+    }
+    exact(&shown).to_string().lines().map(|line| format!("    {line}\n")).collect()
 }
 
 /// Formats the usage of a turn; `None` if the provider reported none.

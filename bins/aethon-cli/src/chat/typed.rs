@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
 
 use super::paste::Pastes;
-use super::words::{is_incomplete, pasted};
+use super::words::{is_continued, is_incomplete, pasted};
 
 /// How many events are taken at once, so that a flood of keys cannot hold up the reply.
 const MAX_EVENTS: usize = 4096;
@@ -63,7 +63,12 @@ impl Typed {
     fn press(&mut self, key: KeyEvent) -> bool {
         let has = |modifier| key.modifiers.contains(modifier);
         match key.code {
-            KeyCode::Enter if has(KeyModifiers::ALT) || is_incomplete(&self.line) => self.push("\n"),
+            KeyCode::Enter if has(KeyModifiers::ALT) => self.push("\n"),
+            KeyCode::Enter if is_continued(&self.line) => {
+                self.line.pop();
+                self.push("\n")
+            }
+            KeyCode::Enter if is_incomplete(&self.line) => self.push("\n"),
             KeyCode::Enter => self.submit(),
             KeyCode::Backspace if has(KeyModifiers::ALT) => self.remove_word(),
             KeyCode::Backspace => self.line.pop().is_some(),

@@ -30,8 +30,16 @@ pub(super) fn bare(word: &str) -> &str {
 
 /// Returns whether Enter continues the message: after a trailing backslash, and within an open code fence.
 pub(super) fn is_incomplete(text: &str) -> bool {
-    let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();
-    fences % 2 == 1 || text.ends_with('\\')
+    has_open_fence(text) || text.ends_with('\\')
+}
+
+/// Returns whether Enter continues the message because of a trailing backslash, which then is no part of it.
+pub(super) fn is_continued(text: &str) -> bool {
+    text.ends_with('\\') && !has_open_fence(text)
+}
+
+fn has_open_fence(text: &str) -> bool {
+    text.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1
 }
 
 /// Returns the visible symbol of a control character, such as ␛, so that the user sees exactly the text that is sent.
