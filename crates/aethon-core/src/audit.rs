@@ -72,6 +72,8 @@ words! {
         Backup = "backup",
         /// A command started to run in the background, or ended there.
         Command = "command",
+        /// Changes of files by tools were taken back, or made again.
+        Files = "files",
     }
 }
 
@@ -106,6 +108,12 @@ impl AuditEntry {
     #[must_use]
     pub fn by(self, by: impl Into<String>) -> Self {
         Self { by: by.into(), ..self }
+    }
+
+    /// Sets the conversation.
+    #[must_use]
+    pub fn in_session(self, session: &SessionId) -> Self {
+        Self { session_id: Some(session.clone()), ..self }
     }
 
     /// Sets the conversation and the turn.

@@ -70,7 +70,7 @@ impl BackgroundCommand {
     }
 }
 
-/// Who stops a command through one of the owner's clients, for the audit log and for the model.
+/// Who stops a command or puts files back through one of the owner's clients, for the audit log and for the model.
 pub const BY_OWNER: &str = "the owner";
 
 /// The most characters of a command in a sentence about it.

@@ -29,6 +29,7 @@ const PAGE: usize = 500;
 pub(crate) fn with_file_changes(prepared: &Prepared, mut storage: Storage) -> (Storage, ChangedFiles) {
     let journal = wiring::tools::changes(prepared, &storage);
     let files = ChangedFiles::new(&wiring::tool_options::options(prepared), journal);
+    let files = files.noting_in(storage.audit.clone());
     let (transcripts, changes) = (storage.transcripts.clone(), Arc::new(files.clone()));
     storage.transcripts = Arc::new(Forgetting { transcripts, files: changes });
     (storage, files)

@@ -47,7 +47,11 @@ fn list(server: &Server, session: &str) -> Value {
 
 /// Takes changes back, and returns each file with what happened to it.
 fn undo(server: &Server, session: &str, turn: &Value) -> Vec<(String, String)> {
-    let answer = server.post(&format!("{}/undo", files_of(session)), &json!({"turn": turn}));
+    // A turn has shown its end a moment before it is over.
+    let answer = eventually("the turn is over", || {
+        let answer = server.post(&format!("{}/undo", files_of(session)), &json!({"turn": turn}));
+        (answer.status != 409).then_some(answer)
+    });
     assert_eq!(answer.status, 200, "{}", answer.text());
     outcomes(&answer.json())
 }
@@ -101,6 +105,9 @@ fn changed_file_is_put_back_with_its_mode_and_created_one_is_removed() {
     assert_eq!(text(home, "notes.md").as_deref(), Some("one\nthree\n"));
     assert_eq!(text(home, "made/new.md"), None);
     assert_eq!(text(home, "other.md").as_deref(), Some("five\n"), "commands are not covered");
+    let audit = server.get("/api/audit?action=files&limit=1").json()["audit"][0].clone();
+    assert_eq!((&audit["subject"], &audit["outcome"]), (&json!("2 files"), &json!("put_back")), "{audit}");
+    assert!(audit["detail"].as_str().unwrap().contains("\"made/new.md\": removed"), "{audit}");
     assert_eq!(undo(&server, "plans", &first)[0], told("notes.md", "restored"));
     assert_eq!(text(home, "notes.md").as_deref(), Some("one\ntwo\n"));
     let mode = fs::metadata(workspace(home, "notes.md")).unwrap().permissions().mode() & 0o777;

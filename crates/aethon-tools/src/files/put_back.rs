@@ -8,6 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
+use aethon_core::background::BY_OWNER;
 use aethon_core::error::{Error, Result};
 use aethon_core::file_changes::{
     ChangeKind, ChangeState, FileChange, FileChanges, FileHistory, FilePutBack, PutBackOutcome,
@@ -31,6 +33,8 @@ pub struct ChangedFiles {
     journal: ChangeJournal,
     /// Two acts at once would see each other's files half done.
     acting: Arc<Mutex<()>>,
+    /// Where acts are noted.
+    audit: Option<Arc<dyn AuditLog>>,
 }
 
 /// A changed file, as it is now.
@@ -96,7 +100,13 @@ struct Done {
 impl ChangedFiles {
     /// The changes of this journal, of files that tools with these options may write.
     pub fn new(options: &Options, journal: ChangeJournal) -> Self {
-        Self { workspace: Arc::new(Workspace::new(options)), journal, acting: Arc::default() }
+        Self { workspace: Arc::new(Workspace::new(options)), journal, acting: Arc::default(), audit: None }
+    }
+
+    /// The same, noting in this log what is put back.
+    #[must_use]
+    pub fn noting_in(self, audit: Arc<dyn AuditLog>) -> Self {
+        Self { audit: Some(audit), ..self }
     }
 
     /// Looks at the records of a session since it was created.
@@ -116,11 +126,12 @@ impl ChangedFiles {
         done.await.map_err(|error| failed(&error))
     }
 
-    /// Acts on them, one act at a time, and returns what happened to each file.
+    /// Acts on them, one act at a time, and returns what happened to each file. `outcome`: what the audit calls it.
     async fn act(
         &self,
         session: &SessionId,
         since: Timestamp,
+        outcome: &str,
         act: impl FnOnce(&Self, &[Record]) -> io::Result<Done> + Send + 'static,
     ) -> Result<Vec<FilePutBack>> {
         let acting = self.acting.clone();
@@ -132,7 +143,24 @@ impl ChangedFiles {
         });
         let done = acted.await?;
         self.journal.share(&done.written, &done.removed).await;
+        self.note(session, outcome, &done.files).await;
         Ok(done.files)
+    }
+
+    async fn note(&self, session: &SessionId, outcome: &str, files: &[FilePutBack]) {
+        let Some(audit) = self.audit.as_ref().filter(|_| !files.is_empty()) else { return };
+        let subject = match files {
+            [one] => one.path.clone(),
+            many => format!("{} files", many.len()),
+        };
+        let lines: Vec<String> =
+            files.iter().map(|file| format!("{:?}: {}", file.path, file.outcome.as_str())).collect();
+        let entry = AuditEntry::new(self.journal.now(), AuditAction::Files, subject, outcome);
+        let entry = entry.by(BY_OWNER).in_session(session).with_detail(&lines.join("\n"));
+        tracing::info!(%session, outcome, files = files.len(), "noted in the audit");
+        if let Err(error) = audit.record(entry).await {
+            tracing::warn!(%error, "that files were put back cannot be noted in the audit");
+        }
     }
 
     /// Returns the files that were put back after a turn and are so still. With `beyond`, only changes from before that turn
@@ -533,7 +561,7 @@ impl FileHistory for ChangedFiles {
         from: &TurnId,
     ) -> Result<Vec<FilePutBack>> {
         let (from, session_id) = (from.clone(), session.clone());
-        self.act(session, since, move |own, records| {
+        self.act(session, since, "put_back", move |own, records| {
             let others = own.journal.records_of_others(&session_id)?;
             Ok(own.take_back(records, &from, &others))
         })
@@ -541,7 +569,7 @@ impl FileHistory for ChangedFiles {
     }
 
     async fn redo(&self, session: &SessionId, since: Timestamp) -> Result<Vec<FilePutBack>> {
-        self.act(session, since, |own, records| Ok(own.make_again(records))).await
+        self.act(session, since, "made_again", |own, records| Ok(own.make_again(records))).await
     }
 
     async fn hand_over(&self, from: &SessionId, to: &SessionId, until: Option<Timestamp>) -> Result<()> {

@@ -91,7 +91,7 @@ export interface Audit {
 }
 
 export interface AuditEntry {
-  action: "approval" | "refusal" | "grant" | "tools" | "sign_in" | "access" | "deletion" | "config" | "secret" | "pairing" | "backup" | "command";
+  action: "approval" | "refusal" | "grant" | "tools" | "sign_in" | "access" | "deletion" | "config" | "secret" | "pairing" | "backup" | "command" | "files";
   at: string;
   by: string;
   detail: string;
