@@ -272,6 +272,33 @@ fn model_is_told_once_which_files_were_put_back_and_only_what_its_branch_knows()
 }
 
 #[test]
+fn what_a_specialist_does_counts_for_the_message_that_asked_it() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("spec");
+    let task = "!tool shell {\"command\": \"true\"}\n!then\n!tool file_write {\"path\": \"spec.md\", \"content\": \"one\"}";
+    let asks = format!(
+        "!tool shell {{\"command\": \"sleep 1\"}}\n!then\n!tool ask_coder {}\n!then\n!say asked",
+        json!({"task": task})
+    );
+    // The second message is accepted before the specialist's turn begins.
+    let next = tool("file_write", &json!({"path": "two.md", "content": "two"}));
+    for (id, text) in [("m1", &asks), ("m2", &next)] {
+        chat.send_json(&json!({"type": "message", "id": id, "text": text}));
+    }
+    let turns: Vec<Value> = (0..2).map(|_| chat.until("done").last().unwrap()["turn"].clone()).collect();
+    let listed = list(&server, "spec");
+    let of = |place: usize| (&listed["changes"][place]["path"], &listed["changes"][place]["turn"]);
+    assert_eq!((of(0), of(1)), ((&json!("spec.md"), &turns[0]), (&json!("two.md"), &turns[1])));
+    let commands = |turn: &Value| {
+        server.get(&format!("{}?turn={}", files_of("spec"), turn.as_str().unwrap())).json()["commands"]
+            .clone()
+    };
+    assert_eq!((commands(&turns[0]), commands(&turns[1])), (json!(2), json!(0)));
+    assert_eq!(undo(&server, "spec", &turns[1]), [told("two.md", "removed")]);
+    assert_eq!(text(server.home().path(), "spec.md").as_deref(), Some("one"));
+}
+
+#[test]
 fn running_turn_refuses_and_unknown_turns_and_sessions_are_named() {
     let server = Server::start(&[]);
     let mut chat = server.chat("busy");

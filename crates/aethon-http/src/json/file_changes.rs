@@ -4,6 +4,8 @@ use aethon_core::error::Result;
 use aethon_core::file_changes::{FileChange, FileChanges, FilePutBack};
 use aethon_core::ids::{SessionId, TurnId, is_unique};
 use aethon_core::message::{Block, Message};
+use aethon_core::session::SessionQuery;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,6 +13,13 @@ use crate::deps::Chat;
 
 /// The tool that runs commands, whose changes nobody records.
 const COMMANDS: &str = "shell";
+
+/// The tools that ask specialists begin so, and the sessions of specialists are of this channel.
+const ASKS: &str = "ask_";
+const SPECIALISTS: &str = "agent";
+
+/// How many sessions of specialists are looked at, the newest first.
+const MAX_SPECIALISTS: usize = 200;
 
 /// How many messages are read at a time.
 const PAGE: usize = 200;
@@ -22,7 +31,7 @@ pub struct FileChangeList {
     pub changes: Vec<FileChange>,
     /// The files that were put back last and can be made again what the assistant made of them.
     pub redoable: Vec<String>,
-    /// How many commands ran in those turns. What they changed is not recorded.
+    /// How many commands ran in those turns, those of specialists included. What they changed is not recorded.
     pub commands: usize,
 }
 
@@ -74,6 +83,9 @@ pub async fn file_changes(
         }
         changes.retain(|change| change.turn >= *from);
         commands = since.commands;
+        if let Some(asked_at) = since.asked_at {
+            commands += commands_of_specialists(chat, id, asked_at).await?;
+        }
     }
     Ok(Ok(FileChangeList { changes, redoable, commands }))
 }
@@ -109,6 +121,8 @@ pub async fn put_files_back(
 struct Since {
     has_turn: bool,
     commands: usize,
+    /// The beginning of the first turn that asked a specialist.
+    asked_at: Option<Timestamp>,
 }
 
 async fn since(chat: &Chat, id: &SessionId, from: &TurnId) -> Result<Since> {
@@ -118,10 +132,13 @@ async fn since(chat: &Chat, id: &SessionId, from: &TurnId) -> Result<Since> {
         let page = chat.transcripts.messages(id, before, PAGE).await?;
         let Some(first) = page.first() else { return Ok(since) };
         before = Some(first.id);
-        for message in &page {
+        for message in page.iter().rev() {
             since.has_turn |= message.turn.as_ref() == Some(from);
             if message.turn.as_ref().is_some_and(|turn| turn >= from) {
-                since.commands += commands(message);
+                since.commands += calls(message, |name| name == COMMANDS);
+                if calls(message, |name| name.starts_with(ASKS)) > 0 {
+                    since.asked_at = Some(began(&page, message));
+                }
             }
         }
         // Turns grow with time, so there is nothing further back.
@@ -131,9 +148,38 @@ async fn since(chat: &Chat, id: &SessionId, from: &TurnId) -> Result<Since> {
     }
 }
 
-fn commands(message: &Message) -> usize {
-    let ran = |block: &&Block| matches!(block, Block::ToolResult(result) if result.name == COMMANDS && !result.denied);
+/// How many calls of these tools ran, by the results in a message.
+fn calls(message: &Message, is_it: impl Fn(&str) -> bool) -> usize {
+    let ran =
+        |block: &&Block| matches!(block, Block::ToolResult(result) if is_it(&result.name) && !result.denied);
     message.content.iter().filter(ran).count()
+}
+
+/// When the turn of a message began, as far as the page shows.
+fn began(page: &[Message], message: &Message) -> Timestamp {
+    let first = page.iter().find(|other| other.turn == message.turn);
+    first.map_or(message.created_at, |first| first.created_at)
+}
+
+/// How many commands the specialists of a conversation ran since this time.
+async fn commands_of_specialists(chat: &Chat, id: &SessionId, since: Timestamp) -> Result<usize> {
+    let query = SessionQuery::newest(MAX_SPECIALISTS).of_channel(Some(SPECIALISTS.into()));
+    let asked = chat.transcripts.sessions(query).await?.sessions.into_iter();
+    let mut commands = 0;
+    for session in asked.filter(|session| session.sender == id.as_str()) {
+        let mut before = None;
+        loop {
+            let page = chat.transcripts.messages(&session.session_id, before, PAGE).await?;
+            let Some(first) = page.first() else { break };
+            before = Some(first.id);
+            let recent = page.iter().filter(|message| message.created_at >= since);
+            commands += recent.map(|message| calls(message, |name| name == COMMANDS)).sum::<usize>();
+            if first.created_at < since {
+                break;
+            }
+        }
+    }
+    Ok(commands)
 }
 
 /// Whether a turn that is not in the live branch belongs to the conversation.
