@@ -282,6 +282,24 @@ fn owner_lists_and_stops_commands_and_the_audit_has_them() {
 }
 
 #[test]
+fn no_part_of_a_secret_at_the_cut_of_a_row_is_stored() {
+    const SECRET: &str = "SuperSecretHook-9876543210zyxw";
+    let server = Server::start(&[&format!("webhook.secret={SECRET}")]);
+    let mut chat = server.chat("default");
+    // A row has 4,000 characters; most of the secret is before that, and its last characters are behind it.
+    let command = |first: &str| format!("{first} {}{SECRET}", "x".repeat(3_973 - 31));
+    called(&mut chat, "m1", &starting(&command(":")));
+    let refused = called(&mut chat, "m2", &starting(&command("sudo")));
+    assert_eq!(refused["state"], "denied", "{refused}");
+    let rows = eventually("the end is in the audit", || {
+        let rows = server.get("/api/audit").text();
+        (rows.matches("in the background: ").count() == 2).then_some(rows)
+    });
+    assert!(rows.contains("sudo xxx") && !rows.contains("SuperSecret"), "{rows}");
+    assert!(rows.contains("x***"), "it is masked: {rows}");
+}
+
+#[test]
 fn approval_shows_that_a_command_runs_on() {
     let server = Server::start(&["approval.enabled=true"]);
     let mut chat = server.chat("default");
