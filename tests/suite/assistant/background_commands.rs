@@ -333,6 +333,17 @@ fn strangers_turn_starts_reads_and_stops_no_command() {
 }
 
 #[test]
+fn reading_waits_while_a_line_is_incomplete() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    called(&mut chat, "m1", &starting("while :; do printf .; sleep 0.1; done"));
+    for id in ["m2", "m3"] {
+        let read = called(&mut chat, id, &looking(&json!({"action": "read", "id": 1, "wait_seconds": 1})));
+        assert!(output(&read).starts_with("...."), "{read}");
+    }
+}
+
+#[test]
 fn watching_client_gets_the_list_when_it_changes() {
     let server = Server::start(&[]);
     let mut other = server.chat("default");
