@@ -333,6 +333,23 @@ fn strangers_turn_starts_reads_and_stops_no_command() {
 }
 
 #[test]
+fn run_of_a_job_leaves_no_command_running() {
+    let server = Server::start(&[]);
+    let job = json!({"job_id": "tea", "cron": "@yearly", "prompt": starting("touch ran; sleep 60")});
+    assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    assert_eq!(server.post("/api/scheduler/jobs/tea/run", &json!({})).status, 201);
+    let run = eventually("the run is over", || {
+        let runs = server.get("/api/scheduler/jobs/tea/runs").json();
+        (runs["runs"][0]["status"] == "ok").then(|| runs["runs"][0]["run_id"].as_str().unwrap().to_owned())
+    });
+    let session = format!("schedule:tea:{run}");
+    let said = json!(server.messages(&session)).to_string();
+    assert!(said.contains("over with its turn and no one comes back to it"), "{said}");
+    assert_eq!(server.get(&format!("/api/sessions/{session}/commands")).json()["commands"], json!([]));
+    assert!(!workspace(&server).join("ran").exists());
+}
+
+#[test]
 fn reading_waits_while_a_line_is_incomplete() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
