@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use aethon_tests::socket::of_type;
-use aethon_tests::{Request, Server, Socket, Terminal, eventually, home, program};
+use aethon_tests::{Request, Server, Socket, Terminal, eventually, home, program, run_cli};
 use serde_json::{Value, json};
 
 /// Waits until the file `go` is there.
@@ -399,6 +399,24 @@ fn terminal(home: &Path, settings: &[&str]) -> Terminal {
     let mut terminal = Terminal::start_sized(&mut command, 110, 50);
     terminal.wait_for_prompt();
     terminal
+}
+
+#[test]
+fn command_ends_when_another_program_deletes_its_conversation() {
+    let home = home();
+    let mut terminal = terminal(home.path(), &["model.provider=fake"]);
+    terminal.enter(&starting(SLEEPERS));
+    terminal.wait_for_prompt();
+    let pids = numbers(&home.path().join("workspace"), 3);
+    assert!(pids.iter().all(|pid| runs(*pid)), "{pids:?}");
+    let listed = run_cli(home.path(), &["sessions", "list", "--json"], None);
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("a list");
+    let id = listed["sessions"][0]["session_id"].as_str().expect("an id");
+    let removed = run_cli(home.path(), &["sessions", "rm", id, "--now", "--yes"], None);
+    assert!(removed.status.success(), "{removed:?}");
+    eventually("the processes are gone", || pids.iter().all(|pid| !runs(*pid)).then_some(()));
+    terminal.enter("/quit");
+    assert!(terminal.end().success());
 }
 
 /// Starts, lists, completes and stops a command in the terminal, and starts another one.

@@ -100,6 +100,11 @@ impl CommandRegistry {
         self.lock().sessions.keys().cloned().collect()
     }
 
+    /// Returns whether any command runs.
+    pub fn has_running(&self) -> bool {
+        self.lock().sessions.values().any(|commands| commands.running() > 0)
+    }
+
     /// Stops the commands of a conversation that is over, and forgets them.
     pub fn end_session(&self, session: &SessionId) {
         let Some(gone) = self.lock().sessions.remove(session) else { return };
