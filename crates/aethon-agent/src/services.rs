@@ -9,7 +9,6 @@ use aethon_core::document::{DocumentReader, NoDocuments};
 use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::SessionId;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
-use aethon_core::live::Live;
 use aethon_core::message::Message;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
@@ -79,7 +78,7 @@ impl Services {
             changes: None,
             board: AgentBoard::default(),
             open_approvals: OpenApprovals::default(),
-            audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
+            audit: Audit(Arc::new(NoAudit)),
             bus: EventBus::default(),
             clock,
             documents: Arc::new(NoDocuments::default()),

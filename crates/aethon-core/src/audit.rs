@@ -1,6 +1,7 @@
 //! The audit log: permissions and refusals, for the owner to look up later, with actor, place, way and subject.
 //!
-//! Rows are plain words, and are bounded before they are stored. Their writer removes secrets first.
+//! Rows are plain words. Whoever builds one states the whole. The log that the facade puts in front of its storage removes secrets
+//! and cuts the row afterwards: a row that was cut first would keep most of a secret that stands at the cut.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
 use crate::words::words;
 
-/// The most characters of a row's detail.
+/// The most characters of each text of a stored row.
 pub const MAX_DETAIL: usize = 4_000;
 
 /// How many rows a storage keeps; the oldest are dropped.
@@ -122,12 +123,10 @@ impl AuditEntry {
         Self { session_id: Some(session.clone()), turn: Some(turn.clone()), ..self }
     }
 
-    /// Sets the detail, cut to the limit of a row.
+    /// Sets the detail, whole.
     #[must_use]
-    pub fn with_detail(self, detail: &str) -> Self {
-        let short: String = detail.chars().take(MAX_DETAIL).collect();
-        let rest = if short.len() < detail.len() { "…" } else { "" };
-        Self { detail: short + rest, ..self }
+    pub fn with_detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct TurnContext {
     pub kind: WorkKind,
     /// Whether a stranger may have written the message that it answers.
     pub untrusted: bool,
+    /// Whether its conversation is for this turn alone: a run of a job, a step of work. No one comes back to it.
+    pub is_oneshot: bool,
 }
 
 impl TurnContext {
@@ -47,6 +49,7 @@ impl TurnContext {
             agent: inbound.agent.clone(),
             kind: inbound.kind,
             untrusted: inbound.is_from_outside(),
+            is_oneshot: inbound.oneshot,
         }
     }
 

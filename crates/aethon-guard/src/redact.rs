@@ -32,6 +32,10 @@ pub(crate) fn key_format(text: &str) -> Option<&'static str> {
 /// or its label is longer.
 const MIN_VALUE: usize = 6;
 
+/// How many characters behind a cut are searched as well, and at least how many before the end of what was searched are not
+/// kept: no secret is longer, so none is kept in part.
+const MARGIN: usize = 16_384;
+
 /// Finds and masks secrets. Cheap to clone.
 #[derive(Clone)]
 pub struct Redactor {
@@ -89,6 +93,18 @@ impl Redactor {
         masked(text, self.places(text, Reach::Certain))
     }
 
+    /// Returns the beginning of the text, at most so many characters and `…`, with every secret replaced by `***`. The one way
+    /// to shorten a text that may hold secrets: cut first, it would keep most of a secret that stands at the cut. It looks at no
+    /// more of a long text than it has to.
+    pub fn redact_beginning(&self, text: &str, most: usize) -> String {
+        beginning(text, most, |text| self.redact(text))
+    }
+
+    /// The same as [`redact_beginning`](Self::redact_beginning) in the way of [`redact_kept`](Self::redact_kept).
+    pub fn redact_kept_beginning(&self, text: &str, most: usize) -> String {
+        beginning(text, most, |text| self.redact_kept(text))
+    }
+
     /// The same for a text that is stored and not processed any further, such as a recording: anything merely labelled
     /// as a secret (`password=…`) is removed as well.
     pub fn redact_kept<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -135,6 +151,23 @@ impl Redactor {
         if reach == Reach::Labelled {
             labelled::find(text, found);
         }
+    }
+}
+
+fn beginning<'t>(text: &'t str, most: usize, redact: impl FnOnce(&'t str) -> Cow<'t, str>) -> String {
+    let searched = match text.char_indices().nth(most.saturating_add(MARGIN)) {
+        None => text,
+        Some((end, _)) => &text[..end],
+    };
+    let masked = redact(searched);
+    let kept = match searched.len() == text.len() {
+        true => most,
+        // What stands at the end may be the first half of a secret, and masks may have moved it forward.
+        false => most.min(masked.chars().count().saturating_sub(MARGIN)),
+    };
+    match masked.char_indices().nth(kept) {
+        None => masked.into_owned(),
+        Some((end, _)) => format!("{}…", &masked[..end]),
     }
 }
 

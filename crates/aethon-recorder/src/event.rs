@@ -8,6 +8,7 @@ use aethon_core::model::Usage;
 use aethon_core::recording::Layer;
 use aethon_core::session::Begin;
 use aethon_core::tool::ToolSpec;
+use aethon_guard::redact::Redactor;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -173,9 +174,9 @@ impl EventData {
 }
 
 /// Describes the start of a turn.
-pub(crate) fn turn_started(begin: &Begin) -> EventData {
+pub(crate) fn turn_started(redactor: &Redactor, begin: &Begin) -> EventData {
     let Begin { message, replaces } = begin;
-    let (text, truncated) = cut(message.text());
+    let (text, truncated) = cut(redactor, message.text());
     let untrusted =
         message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }));
     let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
@@ -194,13 +195,17 @@ pub(crate) fn folded(messages: &[Message]) -> Vec<EventData> {
     folded.collect()
 }
 
-/// Shortens a text that is too long for an event. Returns the text and whether it was cut.
-pub(crate) fn cut(text: impl Into<String>) -> (String, bool) {
-    let mut text = text.into();
+/// Shortens a text that is too long for an event. Returns the text and whether it was cut. It is masked first, though what is
+/// written is masked anyway: of a secret at the cut, a part would stay that is no longer recognised.
+pub(crate) fn cut(redactor: &Redactor, text: impl Into<String>) -> (String, bool) {
+    let text = text.into();
     // A character has at least one byte, so a short text need not be walked through.
-    let end = if text.len() <= MAX_TEXT { None } else { text.char_indices().nth(MAX_TEXT) };
-    if let Some((end, _)) = end {
-        text.truncate(end);
+    if text.len() <= MAX_TEXT || text.char_indices().nth(MAX_TEXT).is_none() {
+        return (text, false);
     }
-    (text, end.is_some())
+    let mut beginning = redactor.redact_kept_beginning(&text, MAX_TEXT);
+    if beginning.ends_with('…') {
+        beginning.pop();
+    }
+    (beginning, true)
 }

@@ -7,6 +7,7 @@ use aethon_core::hook::{Hook, ToolDecision, TurnContext};
 use aethon_core::message::{Block, Failure, Message, Reply, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_guard::redact::Redactor;
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -48,8 +49,9 @@ impl Hook for RecorderHook {
                 let calls = message.tool_calls();
                 let tool_calls =
                     calls.map(|call| CallName { id: call.id.clone(), name: call.name.clone() }).collect();
-                let (text, truncated) = cut(message.text());
-                let (bytes, model, reasoning) = (text.len(), message.model.clone(), reasoning(message));
+                let (text, truncated) = cut(&self.0.redactor.get(), message.text());
+                let (bytes, model, reasoning) =
+                    (text.len(), message.model.clone(), reasoning(&self.0.redactor.get(), message));
                 let data =
                     EventData::ModelResponse { agent, model, text, truncated, reasoning, tool_calls, usage };
                 (data, bytes)
@@ -66,7 +68,11 @@ impl Hook for RecorderHook {
     async fn before_tool(&self, context: &ToolContext, _spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
         let input = call.input.to_string();
         let bytes = input.len();
-        let input = if bytes > MAX_TEXT { Value::String(cut(input).0) } else { call.input.clone() };
+        let input = if bytes > MAX_TEXT {
+            Value::String(cut(&self.0.redactor.get(), input).0)
+        } else {
+            call.input.clone()
+        };
         let data = EventData::ToolCall {
             agent: context.agent.clone(),
             call: call.id.clone(),
@@ -78,7 +84,7 @@ impl Hook for RecorderHook {
     }
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
-        let (output, truncated) = cut(result.output.as_str());
+        let (output, truncated) = cut(&self.0.redactor.get(), result.output.as_str());
         let bytes = output.len();
         let data = EventData::ToolResult {
             agent: context.agent.clone(),
@@ -109,11 +115,11 @@ impl Hook for RecorderHook {
 }
 
 /// Returns the readable reasoning of a message.
-fn reasoning(message: &Message) -> Option<String> {
+fn reasoning(redactor: &Redactor, message: &Message) -> Option<String> {
     let thoughts = message.content.iter().filter_map(|block| match block {
         Block::Reasoning { text, .. } if !text.is_empty() => Some(text.as_str()),
         _ => None,
     });
     let thoughts = thoughts.collect::<Vec<_>>().join("\n\n");
-    (!thoughts.is_empty()).then(|| cut(thoughts).0)
+    (!thoughts.is_empty()).then(|| cut(redactor, thoughts).0)
 }

@@ -36,6 +36,7 @@ impl Recorder {
             tracker: Tracker::default(),
             status: Mutex::default(),
             clock: options.clock.clone(),
+            redactor: options.redactor.clone(),
         });
         let measured = Arc::downgrade(&shared);
         let measure = move || measured.upgrade().map(|shared| shared.queue.bytes() + shared.tracker.bytes());

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use aethon_core::clock::Clock;
 use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::live::Live;
 use aethon_core::message::{Block, Inbound, Message, Reply};
+use aethon_guard::redact::Redactor;
 use tokio::sync::oneshot;
 
 use crate::event::{EventData, SessionEvent, cut};
@@ -29,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) tracker: Tracker,
     pub(crate) status: Mutex<Status>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) redactor: Live<Redactor>,
 }
 
 impl Shared {
@@ -76,7 +79,7 @@ impl Shared {
 
     /// Records a message posted to a session outside its turns.
     pub(crate) fn posted(&self, session: &SessionId, message: MessageId, text: String) {
-        let (text, truncated) = cut(text);
+        let (text, truncated) = cut(&self.redactor.get(), text);
         let bytes = text.len();
         let data = EventData::MessagePosted { message, text, truncated };
         self.push(Entry::OutsideTurn { session: session.clone(), at: self.clock.now(), data }, bytes);

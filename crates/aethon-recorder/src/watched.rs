@@ -125,7 +125,7 @@ impl Owners for WatchedOwners {
 #[async_trait]
 impl TurnLog for WatchedTurns {
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted> {
-        let started = begin.as_ref().map(turn_started);
+        let started = begin.as_ref().map(|begin| turn_started(&self.shared.redactor.get(), begin));
         let accepted = self.turns.accept(turn, inbound, begin).await?;
         if let Accepted::New(begun) = &accepted {
             self.shared.accepted(turn, inbound);
@@ -137,7 +137,7 @@ impl TurnLog for WatchedTurns {
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun> {
-        let started = turn_started(&begin);
+        let started = turn_started(&self.shared.redactor.get(), &begin);
         let begun = self.turns.begin(turn, begin).await?;
         if let Some(session) = self.shared.tracker.session_of(turn) {
             self.shared.started(&session, turn, started);
@@ -164,7 +164,7 @@ impl TurnLog for WatchedTurns {
             self.shared.snapshot(&reply, transcript);
         }
         if let (Some((turn, begin)), Some(_)) = (next, &finished.next) {
-            self.shared.started(session, &turn, turn_started(&begin));
+            self.shared.started(session, &turn, turn_started(&self.shared.redactor.get(), &begin));
         }
         Ok(finished)
     }

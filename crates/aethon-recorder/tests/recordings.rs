@@ -395,6 +395,22 @@ async fn no_secret_is_written_in_any_form() {
 }
 
 #[tokio::test]
+async fn no_part_of_a_secret_at_the_cut_of_an_event_is_written() {
+    let stage = Stage::new();
+    // An event has 16,000 characters: all but the last one of the secret.
+    let long = format!("{}open sesame and more", "x".repeat(15_990));
+    stage.turn(&long, &long, None).await;
+    let journal = eventually(|| {
+        let name = stage.files(".journal").pop()?;
+        let content = std::fs::read_to_string(stage.folder.path().join(name)).ok()?;
+        content.contains("turn_ended").then_some(content)
+    })
+    .await;
+    assert!(journal.contains("x***") && !journal.contains("open ses"), "a part of the secret is there");
+    stage.close().await;
+}
+
+#[tokio::test]
 async fn foreign_files_are_listed_refused_and_removable() {
     let stage = Stage::new();
     std::fs::write(stage.folder.path().join("evil.zip"), "not a zip").unwrap();

@@ -49,6 +49,7 @@ mod listed_models;
 mod live_choices;
 mod loading;
 mod logging;
+mod masked_audit;
 mod mcp;
 mod memory;
 mod messengers;

@@ -18,6 +18,7 @@ use aethon_workflows::{McpCommand, ModelCommand};
 use crate::error::Result;
 use crate::features::{self, MachineFacts};
 use crate::file_changes::with_file_changes;
+use crate::masked_audit::MaskedAudit;
 use crate::memory::GuardedMemory;
 use crate::prepared::Prepared;
 use crate::temporary::{Temporary, with_temporary};
@@ -63,7 +64,8 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Store
     prepared.home.prepare()?;
     let recorded = Recorded::open(prepared).await?;
     let storage = recorded.watch(wiring::store::storage(prepared, mode).await?);
-    let (storage, temporary) = with_temporary(storage, prepared.clock());
+    let (mut storage, temporary) = with_temporary(storage, prepared.clock());
+    storage.audit = Arc::new(MaskedAudit { log: storage.audit, redactor: prepared.shared.redactor.clone() });
     let recorded = recorded.sharing(prepared, &storage);
     let (storage, files) = with_file_changes(prepared, storage);
     if mode == OpenMode::Daemon {

@@ -1,4 +1,4 @@
-//! The telemetry task: redacts events, publishes them to live watchers, and stores them in batches.
+//! The telemetry task: redacts events and then cuts them, publishes them to live watchers, and stores them in batches.
 //!
 //! Nothing that is measured waits for it. While the storage fails, the task keeps one batch and retries; further events wait
 //! in the queue of [`Telemetry`], and are dropped and counted when that is full.
@@ -12,7 +12,7 @@ use std::time::Duration;
 use aethon_core::event::{Event, EventBus};
 use aethon_core::live::Live;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::telemetry::{Telemetry, TelemetryEvent, TelemetryLog};
+use aethon_core::telemetry::{MAX_DETAIL, MAX_NAME, Telemetry, TelemetryEvent, TelemetryLog};
 use aethon_guard::redact::Redactor;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -119,8 +119,8 @@ impl Writer {
             }
             let redactor = self.redactor.get();
             for mut event in events {
-                event.name = redactor.redact(&event.name).into_owned();
-                event.detail = redactor.redact(&event.detail).into_owned();
+                event.name = redactor.redact_beginning(&event.name, MAX_NAME);
+                event.detail = redactor.redact_beginning(&event.detail, MAX_DETAIL);
                 self.bus.publish(|| Event::Telemetry(Arc::new(event.clone())));
                 batch.push(event);
             }
@@ -185,12 +185,14 @@ mod tests {
         bus.telemetry().keep(true);
         let mut watched = bus.subscribe();
         bus.record(event("the key hunter2-hunter2 is wrong"));
+        bus.record(event(&format!("{}hunter2-hunter2", "x".repeat(MAX_DETAIL - 14))));
         for _ in 0..BATCH {
             bus.record(event(""));
         }
         task.stop().await;
         let stored = stored(&store).await;
-        assert_eq!((stored.len(), stored.last().unwrap().as_str()), (BATCH + 1, "the key *** is wrong"));
+        assert_eq!((stored.len(), stored.last().unwrap().as_str()), (BATCH + 2, "the key *** is wrong"));
+        assert!(stored.iter().all(|detail| !detail.contains("hunter")), "none is cut before it is masked");
         let Event::Telemetry(event) = watched.recv().await.unwrap() else { panic!("not telemetry") };
         assert_eq!(event.detail, "the key *** is wrong");
         assert_eq!(bus.telemetry().dropped(), 0);

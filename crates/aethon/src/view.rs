@@ -195,7 +195,7 @@ impl MaskedConfig {
         let outcome_word = if outcome.loosened.is_empty() { "changed" } else { "confirmed" };
         tracing::info!(keys, by = edit.by, outcome = outcome_word, "the configuration file was changed");
         let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, outcome_word);
-        self.record(entry.by(&edit.by).with_detail(&outcome.diff)).await;
+        self.record(entry.by(&edit.by).with_detail(outcome.diff.as_str())).await;
     }
 
     async fn record(&self, entry: AuditEntry) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use aethon_tests::socket::of_type;
-use aethon_tests::{Request, Server, Socket, Terminal, eventually, home, program};
+use aethon_tests::{Request, Server, Socket, Terminal, eventually, home, program, run_cli};
 use serde_json::{Value, json};
 
 /// Waits until the file `go` is there.
@@ -282,6 +282,24 @@ fn owner_lists_and_stops_commands_and_the_audit_has_them() {
 }
 
 #[test]
+fn no_part_of_a_secret_at_the_cut_of_a_row_is_stored() {
+    const SECRET: &str = "SuperSecretHook-9876543210zyxw";
+    let server = Server::start(&[&format!("webhook.secret={SECRET}")]);
+    let mut chat = server.chat("default");
+    // A row has 4,000 characters; most of the secret is before that, and its last characters are behind it.
+    let command = |first: &str| format!("{first} {}{SECRET}", "x".repeat(3_973 - 31));
+    called(&mut chat, "m1", &starting(&command(":")));
+    let refused = called(&mut chat, "m2", &starting(&command("sudo")));
+    assert_eq!(refused["state"], "denied", "{refused}");
+    let rows = eventually("the end is in the audit", || {
+        let rows = server.get("/api/audit").text();
+        (rows.matches("in the background: ").count() == 2).then_some(rows)
+    });
+    assert!(rows.contains("sudo xxx") && !rows.contains("SuperSecret"), "{rows}");
+    assert!(rows.contains("x***"), "it is masked: {rows}");
+}
+
+#[test]
 fn approval_shows_that_a_command_runs_on() {
     let server = Server::start(&["approval.enabled=true"]);
     let mut chat = server.chat("default");
@@ -312,6 +330,34 @@ fn strangers_turn_starts_reads_and_stops_no_command() {
         assert!(told.contains(words), "{told}");
     }
     assert!(!workspace(&server).join("ran").exists());
+}
+
+#[test]
+fn run_of_a_job_leaves_no_command_running() {
+    let server = Server::start(&[]);
+    let job = json!({"job_id": "tea", "cron": "@yearly", "prompt": starting("touch ran; sleep 60")});
+    assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    assert_eq!(server.post("/api/scheduler/jobs/tea/run", &json!({})).status, 201);
+    let run = eventually("the run is over", || {
+        let runs = server.get("/api/scheduler/jobs/tea/runs").json();
+        (runs["runs"][0]["status"] == "ok").then(|| runs["runs"][0]["run_id"].as_str().unwrap().to_owned())
+    });
+    let session = format!("schedule:tea:{run}");
+    let said = json!(server.messages(&session)).to_string();
+    assert!(said.contains("over with its turn and no one comes back to it"), "{said}");
+    assert_eq!(server.get(&format!("/api/sessions/{session}/commands")).json()["commands"], json!([]));
+    assert!(!workspace(&server).join("ran").exists());
+}
+
+#[test]
+fn reading_waits_while_a_line_is_incomplete() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    called(&mut chat, "m1", &starting("while :; do printf .; sleep 0.1; done"));
+    for id in ["m2", "m3"] {
+        let read = called(&mut chat, id, &looking(&json!({"action": "read", "id": 1, "wait_seconds": 1})));
+        assert!(output(&read).starts_with("...."), "{read}");
+    }
 }
 
 #[test]
@@ -353,6 +399,24 @@ fn terminal(home: &Path, settings: &[&str]) -> Terminal {
     let mut terminal = Terminal::start_sized(&mut command, 110, 50);
     terminal.wait_for_prompt();
     terminal
+}
+
+#[test]
+fn command_ends_when_another_program_deletes_its_conversation() {
+    let home = home();
+    let mut terminal = terminal(home.path(), &["model.provider=fake"]);
+    terminal.enter(&starting(SLEEPERS));
+    terminal.wait_for_prompt();
+    let pids = numbers(&home.path().join("workspace"), 3);
+    assert!(pids.iter().all(|pid| runs(*pid)), "{pids:?}");
+    let listed = run_cli(home.path(), &["sessions", "list", "--json"], None);
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("a list");
+    let id = listed["sessions"][0]["session_id"].as_str().expect("an id");
+    let removed = run_cli(home.path(), &["sessions", "rm", id, "--now", "--yes"], None);
+    assert!(removed.status.success(), "{removed:?}");
+    eventually("the processes are gone", || pids.iter().all(|pid| !runs(*pid)).then_some(()));
+    terminal.enter("/quit");
+    assert!(terminal.end().success());
 }
 
 /// Starts, lists, completes and stops a command in the terminal, and starts another one.

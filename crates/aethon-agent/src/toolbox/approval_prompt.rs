@@ -197,7 +197,7 @@ impl ApprovalPrompt {
         let input = answer.input.as_ref().unwrap_or(&gated.call.input);
         let pattern = Pattern::of(gated.spec(), input);
         let entry = self.entry(gated, AuditAction::Grant, "approve").by(&answer.by);
-        self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
+        self.approvals.audit.record(entry.with_detail(pattern.describe_in_full())).await;
         self.approvals.open.pending.grants().allow(&context.session, pattern, gated.reason);
     }
 
@@ -224,7 +224,7 @@ impl ApprovalPrompt {
             None => asked.to_string(),
             Some(edited) => format!("{edited}, changed by the person from {asked}"),
         };
-        let entry = self.entry(gated, AuditAction::Approval, outcome).by(by).with_detail(&detail);
+        let entry = self.entry(gated, AuditAction::Approval, outcome).by(by).with_detail(detail);
         self.approvals.audit.record(entry).await;
     }
 

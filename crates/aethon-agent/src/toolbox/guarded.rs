@@ -99,7 +99,7 @@ impl GuardedToolbox {
         let entry = AuditEntry::new(clock.now(), AuditAction::Refusal, &call.name, "refused")
             .by("a rule")
             .within(&context.session, &context.turn)
-            .with_detail(&format!("{reason}; {}", call.input));
+            .with_detail(format!("{reason}; {}", call.input));
         audit.record(entry).await;
     }
 }

@@ -23,7 +23,7 @@ impl Questions for ApprovalPrompt {
         let outcome = if matches!(answer, QuestionAnswer::Accepted(_)) { "approve" } else { "deny" };
         let entry = AuditEntry::new(self.approvals.clock.now(), AuditAction::Approval, tool, outcome).by(&by);
         // What the person has entered is for the one who asked.
-        let entry = entry.within(&context.session, &context.turn).with_detail(&summary);
+        let entry = entry.within(&context.session, &context.turn).with_detail(summary);
         self.approvals.audit.record(entry).await;
         answer
     }

@@ -19,7 +19,6 @@ use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Price;
-use aethon_core::live::Live;
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
 use aethon_core::model::{ModelProvider, ModelRequest, ProviderSearch, StopReason};
 use aethon_core::storage::StorageHealth;
@@ -125,7 +124,7 @@ impl House {
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
         services.open_approvals = OpenApprovals::new(approvals.clone(), store.clone());
-        services.audit = Audit { log: store.clone(), redactor: Live::default() };
+        services.audit = Audit(store.clone());
         services.bus = bus.clone();
         services.health = health.clone();
         let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);

@@ -51,12 +51,23 @@ impl Pattern {
 
     /// Describes in words what it allows.
     pub fn describe(&self) -> String {
-        let told = self.exact.iter().map(|(name, value)| {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.described(|value| {
             let value = visible::exact(&value).replace('\n', "↵");
             let short: String = value.chars().take(MAX_TOLD).collect();
             let rest = if short.len() < value.len() { "…" } else { "" };
-            format!("{name} {short}{rest}")
+            short + rest
+        })
+    }
+
+    /// Describes in words what it allows, with the arguments as they are: for a text from which secrets are still to be removed.
+    pub fn describe_in_full(&self) -> String {
+        self.described(|value| value)
+    }
+
+    fn described(&self, shown: impl Fn(String) -> String) -> String {
+        let told = self.exact.iter().map(|(name, value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            format!("{name} {}", shown(value))
         });
         let told: Vec<String> = told.collect();
         let with =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{TelemetryEvent, TelemetryKind, TelemetryStatus};
+use super::{MAX_NAME, TelemetryEvent, TelemetryKind, TelemetryStatus};
 
 /// The upper bounds of the histogram buckets, in seconds. Longer durations are in none of them.
 pub const BOUNDS: [f64; 16] =
@@ -52,7 +52,7 @@ pub struct ModelSum {
 impl Counters {
     /// Counts an event.
     pub(super) fn count(&mut self, event: &TelemetryEvent) {
-        let mut key = (event.kind, event.name.clone(), event.status);
+        let mut key = (event.kind, event.name.chars().take(MAX_NAME).collect(), event.status);
         if !self.events.contains_key(&key) && self.events.len() >= MAX_SERIES {
             OTHER.clone_into(&mut key.1);
         }

@@ -8,11 +8,11 @@ use crate::ids::{SessionId, TurnId};
 use crate::ledger::{LedgerEntry, WorkKind};
 use crate::words::words;
 
-/// The most characters of a detail.
-const MAX_DETAIL: usize = 500;
+/// The most characters of a stored detail. It is cut after secrets were removed, not where an event is made.
+pub const MAX_DETAIL: usize = 500;
 
-/// The most characters of a name.
-const MAX_NAME: usize = 120;
+/// The most characters of a stored name.
+pub const MAX_NAME: usize = 120;
 
 words! {
     from_word:
@@ -128,7 +128,7 @@ impl TelemetryEvent {
     pub fn new(kind: TelemetryKind, name: &str, status: TelemetryStatus, timestamp: Timestamp) -> Self {
         Self {
             kind,
-            name: shortened(name, MAX_NAME),
+            name: name.to_owned(),
             status,
             duration: None,
             timestamp,
@@ -151,22 +151,15 @@ impl TelemetryEvent {
         Self { session_id: session.cloned(), turn: turn.cloned(), ..self }
     }
 
-    /// Sets the detail, cut to the limit of an event.
+    /// Sets the detail, whole.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
-        Self { detail: shortened(detail, MAX_DETAIL), ..self }
+        Self { detail: detail.to_owned(), ..self }
     }
 
     /// Sets the facts of a model call.
     #[must_use]
     pub fn with_call(self, call: ModelFacts) -> Self {
         Self { call: Some(call), ..self }
-    }
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }

@@ -12,7 +12,7 @@ mod queue;
 mod sum;
 
 pub use counters::{BOUNDS, Counters, ModelSum, Series};
-pub use event::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
+pub use event::{MAX_DETAIL, MAX_NAME, ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 pub use log::{MAX_EVENTS, NoTelemetry, StoredEvent, TelemetryLog, TelemetryQuery};
 pub use queue::Telemetry;
 pub use sum::{TelemetrySum, UNTIMED, bucket_bounds, bucket_of};

@@ -14,6 +14,9 @@ use crate::weight::{CacheSizes, Weight, list};
 /// counted.
 const MAX_WAITING: usize = 8_192;
 
+/// How many bytes their texts may take. They wait whole, because they are cut after secrets were removed.
+const MAX_WAITING_BYTES: usize = 16 << 20;
+
 /// Where events are recorded. Cheap to clone; clones share everything. Until a task [keeps](Self::keep) events, they
 /// are only counted.
 #[derive(Clone, Default)]
@@ -31,6 +34,8 @@ struct Inner {
 struct Waiting {
     is_kept: bool,
     events: VecDeque<TelemetryEvent>,
+    /// What the texts of the events take.
+    bytes: usize,
     dropped: u64,
 }
 
@@ -42,10 +47,12 @@ impl Telemetry {
         if !waiting.is_kept {
             return;
         }
-        if waiting.events.len() == MAX_WAITING {
+        let bytes = waiting.bytes + text_bytes(&event);
+        if waiting.events.len() == MAX_WAITING || bytes > MAX_WAITING_BYTES {
             waiting.dropped += 1;
             return;
         }
+        waiting.bytes = bytes;
         waiting.events.push_back(event);
         drop(waiting);
         self.0.news.notify_one();
@@ -65,7 +72,9 @@ impl Telemetry {
     pub fn take(&self, most: usize) -> Vec<TelemetryEvent> {
         let mut waiting = self.waiting();
         let count = waiting.events.len().min(most);
-        waiting.events.drain(..count).collect()
+        let taken: Vec<TelemetryEvent> = waiting.events.drain(..count).collect();
+        waiting.bytes -= taken.iter().map(text_bytes).sum::<usize>();
+        taken
     }
 
     /// Waits until an event is queued. One that was queued before the wait counts.
@@ -101,13 +110,16 @@ impl Telemetry {
     /// Returns the bytes that the waiting events take.
     pub fn waiting_bytes(&self) -> usize {
         let waiting = self.waiting();
-        let own = waiting.events.iter().map(|event| event.name.heap() + event.detail.heap());
-        list::<TelemetryEvent>(waiting.events.capacity()) + own.sum::<usize>()
+        list::<TelemetryEvent>(waiting.events.capacity()) + waiting.bytes
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn text_bytes(event: &TelemetryEvent) -> usize {
+    event.name.heap() + event.detail.heap()
 }
 
 impl fmt::Debug for Telemetry {
@@ -148,5 +160,20 @@ mod tests {
         // All of them are counted, stored or not.
         let all = telemetry.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok);
         assert_eq!(all, MAX_WAITING as u64 + 5);
+    }
+
+    #[test]
+    fn long_texts_that_wait_take_bounded_memory() {
+        let telemetry = Telemetry::default();
+        telemetry.keep(true);
+        let long = "x".repeat(MAX_WAITING_BYTES / 4);
+        for _ in 0..10 {
+            telemetry.record(event("a").with_detail(&long));
+        }
+        let taken = telemetry.take(usize::MAX);
+        assert!((3..=4).contains(&taken.len()), "{}", taken.len());
+        assert_eq!(telemetry.dropped(), 10 - taken.len() as u64);
+        telemetry.record(event("b").with_detail(&long));
+        assert_eq!(telemetry.take(usize::MAX).len(), 1, "what was taken makes room");
     }
 }

@@ -40,6 +40,8 @@ pub struct ToolContext {
     pub agent: AgentName,
     /// Whether a stranger may have written the message that the turn answers.
     pub untrusted: bool,
+    /// Whether the conversation is for this turn alone, so that no one comes back to it.
+    pub is_oneshot: bool,
     /// Where the turn is watched and questions are asked.
     pub surface: Arc<dyn Surface>,
     /// Set when the call has passed everything that may hold it back, so that whoever ends it knows whether it may have
@@ -47,14 +49,20 @@ pub struct ToolContext {
     pub has_begun: Arc<AtomicBool>,
     /// The most characters of output that are useful here.
     pub max_output_chars: usize,
-    /// The call's id and the name of its tool; empty for a context without a call.
-    call: Arc<(String, String)>,
-    /// Whether this call may have run before.
-    is_again: bool,
+    call: Arc<CallIdentity>,
     /// The window of the model that made this call before a restart.
     seen: Option<Arc<ModelRequest>>,
     /// Asks the person, while a call runs.
     questions: Option<Arc<dyn Questions>>,
+}
+
+/// Which call a context is for. Its texts are empty for a context without a call.
+#[derive(Default)]
+struct CallIdentity {
+    id: String,
+    tool: String,
+    /// Whether it may have run before.
+    is_again: bool,
 }
 
 impl ToolContext {
@@ -69,11 +77,11 @@ impl ToolContext {
             reply_to: turn.reply_to.clone(),
             agent: turn.agent.clone(),
             untrusted: turn.untrusted,
+            is_oneshot: turn.is_oneshot,
             surface,
             has_begun: Arc::default(),
             max_output_chars,
             call: Arc::default(),
-            is_again: false,
             seen: None,
             questions: None,
         }
@@ -98,14 +106,18 @@ impl ToolContext {
     /// The context for this call, which has not begun, whatever the others have.
     #[must_use]
     pub fn for_call(&self, call: &ToolCall) -> Self {
-        let call = Arc::new((call.id.clone(), call.name.clone()));
-        Self { has_begun: Arc::default(), call, is_again: false, seen: None, ..self.clone() }
+        self.with_call(call, false)
     }
 
     /// The context for a call that a restart has cut off and that runs again.
     #[must_use]
     pub fn for_repeated_call(&self, call: &ToolCall) -> Self {
-        Self { is_again: true, ..self.for_call(call) }
+        self.with_call(call, true)
+    }
+
+    fn with_call(&self, call: &ToolCall, is_again: bool) -> Self {
+        let call = CallIdentity { id: call.id.clone(), tool: call.name.clone(), is_again };
+        Self { has_begun: Arc::default(), call: Arc::new(call), seen: None, ..self.clone() }
     }
 
     /// Sets the window of the model that made this call before a restart. No request goes to it before the call, so whoever
@@ -122,13 +134,13 @@ impl ToolContext {
 
     /// Returns whether this call may have run before, and had its effect.
     pub fn is_again(&self) -> bool {
-        self.is_again
+        self.call.is_again
     }
 
     /// Returns 32 hexadecimal digits that name this call: the same when it runs again, and others for any other call of any
     /// turn, because each call of a turn has an id of its own. `None` for a context without a call.
     pub fn call_key(&self) -> Option<String> {
-        let (call, _) = &*self.call;
+        let call = &self.call.id;
         let hash = |seed: u64| {
             let bytes = self.turn.as_str().bytes().chain([0]).chain(call.bytes());
             // FNV-1a, because the name must be the same in the next version of the program.
@@ -154,13 +166,13 @@ impl ToolContext {
 
     /// Returns the name of the tool that is called; empty for a context without a call.
     pub fn tool_name(&self) -> &str {
-        &self.call.1
+        &self.call.tool
     }
 
     /// Shows the output so far to those who watch, replacing what was shown before. For display only: keep it short,
     /// remove what must not be seen, and call this at most a few times a second.
     pub fn show_output(&self, output: impl Into<String>) {
-        let (call, name) = &*self.call;
+        let CallIdentity { id: call, tool: name, .. } = &*self.call;
         if call.is_empty() {
             return;
         }

@@ -237,3 +237,25 @@ fn changing_values_are_taken_over_and_replaced() {
     let renewed = after.with_changing("a", vec![Secret::new("other-token")]);
     assert_eq!(renewed.redact("token-of-a other-token"), "token-of-a ***");
 }
+
+#[test]
+fn beginning_of_a_text_holds_no_part_of_a_secret() {
+    const SECRET: &str = "SuperSecretHook-9876543210zyxw";
+    let redactor = Redactor::new([Secret::new(SECRET)]);
+    assert_eq!(redactor.redact_beginning("short", 100), "short");
+    assert_eq!(redactor.redact_beginning("äöü!", 3), "äöü…");
+    let parts: Vec<&str> = (MIN_VALUE..SECRET.len()).map(|length| &SECRET[..length]).collect();
+    for before in (0..120).chain([MARGIN, MARGIN + 99, MARGIN + 100 - SECRET.len() / 2]) {
+        for after in [0, 1, 100, 2 * MARGIN] {
+            let text = format!("{}{SECRET}{}", "x ".repeat(before / 2), "y".repeat(after));
+            for shown in [redactor.redact_beginning(&text, 100), redactor.redact_kept_beginning(&text, 100)] {
+                assert!(!parts.iter().any(|part| shown.contains(part)), "{before} {after}: {shown}");
+                assert!(shown.chars().count() <= 101, "{before} {after}");
+            }
+        }
+    }
+    // Masks are shorter than what they hide, and so bring the end of what was searched forward.
+    let many = SECRET.repeat(2 * MARGIN / SECRET.len());
+    let shown = redactor.redact_beginning(&many, 100);
+    assert!(shown.chars().all(|c| "*…".contains(c)), "{shown}");
+}

@@ -40,7 +40,9 @@ pub(crate) fn malformed(service: &Service, why: &str) -> ModelError {
 
 /// Classifies an answer that the service ended before it was complete. Asked again, it may succeed.
 pub(crate) fn gave_up(service: &Service, reason: &str) -> ModelError {
-    let reason = service.redact(&reason.chars().filter(|c| !c.is_control()).take(60).collect::<String>());
+    let reason = service.redact(&reason.chars().filter(|c| !c.is_control()).collect::<String>());
+    // Not before secrets are removed, of which a cut could leave a part.
+    let reason: String = reason.chars().take(60).collect();
     let sentence = format!(
         "{} ended its answer before it was complete (finish reason `{reason}`); try again.",
         service.title()

@@ -140,9 +140,8 @@ fn one_line(text: &str) -> String {
     let text = readable(&text.replace(|c: char| c.is_control(), " "));
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
-    if line.chars().count() <= MAX_LEN {
-        line
-    } else {
-        line.chars().take(MAX_LEN).collect::<String>() + "…"
-    }
+    let Some((end, _)) = line.char_indices().nth(MAX_LEN) else { return line };
+    // Between words, because a service may quote a key, of which a part would not be recognised when secrets are removed.
+    let cut = line[..end].rfind(' ').unwrap_or(end);
+    format!("{}…", &line[..cut])
 }

@@ -424,6 +424,17 @@ fn every_sentence_quotes_the_service_and_names_the_server() {
 }
 
 #[test]
+fn no_part_of_a_key_at_the_cut_is_told() {
+    let key = "canary-5ecret-value-of-a-service";
+    let service = service(Provider::OpenAi, "https://api.openai.com", key);
+    let message = format!("{}{key} is wrong", "word ".repeat(55));
+    let body = json!({"error": {"message": message}}).to_string();
+    let error = status(&service, 500, &HeaderMap::new(), body.as_bytes());
+    let told = format!("{error} {}", error.detail().unwrap_or_default());
+    assert!(told.contains("word") && !told.contains("canary"), "{told}");
+}
+
+#[test]
 fn an_odd_key_is_explained_when_it_is_refused() {
     let mut options = Options::new(Provider::OpenAi, "some-model");
     options.api_key = Secret::new(KEY);

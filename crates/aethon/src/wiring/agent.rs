@@ -80,7 +80,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
     services.board = board.clone();
     services.open_approvals = OpenApprovals::new(parts.approvals.clone(), storage.channel_records.clone());
-    services.audit = Audit { log: storage.audit.clone(), redactor: shared.redactor.clone() };
+    services.audit = Audit(storage.audit.clone());
     services.bus = shared.bus.clone();
     services.wake = parts.wake.clone();
     services.documents = crate::documents::reader(&prepared.flags);

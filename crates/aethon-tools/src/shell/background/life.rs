@@ -82,7 +82,7 @@ impl Life {
         let entry = AuditEntry::new(self.registry.now(), AuditAction::Command, "shell", outcome)
             .by(by)
             .within(&self.session, &self.turn)
-            .with_detail(&format!("command {number} in the background: {command}"));
+            .with_detail(format!("command {number} in the background: {command}"));
         self.registry.note(entry).await;
     }
 }

@@ -59,6 +59,33 @@ pub(super) struct Reading {
     pub(super) end: Option<End>,
 }
 
+impl State {
+    fn read(&mut self) -> Reading {
+        let is_whole = self.end.is_some() || self.wrote_at.elapsed() >= LINE_WAIT;
+        if is_whole { self.read_all() } else { self.read_lines() }
+    }
+
+    fn read_all(&mut self) -> Reading {
+        let taken = self.unread.take();
+        self.reading(&taken)
+    }
+
+    fn read_lines(&mut self) -> Reading {
+        let taken = self.unread.take_lines();
+        self.reading(&taken)
+    }
+
+    fn reading(&mut self, taken: &HeadTailBuffer) -> Reading {
+        self.is_end_known = self.end.is_some();
+        Reading { output: taken.text(), end: self.end.clone() }
+    }
+
+    /// Returns when a line that is held back counts as whole.
+    fn whole_at(&self) -> Option<Instant> {
+        (self.unread.total() > 0).then(|| self.wrote_at + LINE_WAIT)
+    }
+}
+
 impl Record {
     pub(super) fn new(number: u32, command: &str, started_at: Timestamp) -> Self {
         let state = State {
@@ -140,24 +167,29 @@ impl Record {
 
     /// Takes the output since the last time. The model then knows of the end, if there is one.
     pub(super) fn read(&self) -> Reading {
-        let mut state = self.lock();
-        let is_whole = state.end.is_some() || state.wrote_at.elapsed() >= LINE_WAIT;
-        let taken = if is_whole { state.unread.take() } else { state.unread.take_lines() };
-        state.is_end_known = state.end.is_some();
-        let end = state.end.clone();
-        drop(state);
-        Reading { output: taken.text(), end }
+        self.lock().read()
     }
 
-    /// Waits until it has output that was not read, or has ended, or the time is over.
-    pub(super) async fn news(&self, limit: Duration) {
+    /// Takes the output since the last time, and waits for some, or for the end, at most for so long. What is held back of a line
+    /// whose end has not come by then is taken as well, because a program that writes dots would never be read otherwise.
+    pub(super) async fn read_within(&self, limit: Duration) -> Reading {
+        let deadline = Instant::now() + limit;
         let mut happened = self.happened.subscribe();
-        let has_news = |_: &u64| {
-            let state = self.lock();
-            state.end.is_some() || state.unread.total() > 0
-        };
-        // An error means that the time is over, which is no news either.
-        let _ = timeout_at(Instant::now() + limit, happened.wait_for(has_news)).await;
+        while Instant::now() < deadline {
+            happened.mark_unchanged();
+            let whole_at = {
+                let mut state = self.lock();
+                let reading = state.read();
+                if reading.end.is_some() || !reading.output.is_empty() {
+                    return reading;
+                }
+                state.whole_at()
+            };
+            let next_look = whole_at.map_or(deadline, |at| at.min(deadline));
+            // An error means that it is time to look.
+            let _ = timeout_at(next_look, happened.changed()).await;
+        }
+        if limit.is_zero() { self.read() } else { self.lock().read_all() }
     }
 
     /// Waits for the end, for so long at most.
@@ -233,12 +265,12 @@ mod tests {
     async fn waiting_ends_with_output_with_the_end_and_in_time() {
         let record = std::sync::Arc::new(Record::new(1, "make", Timestamp::UNIX_EPOCH));
         let begun = Instant::now();
-        record.news(Duration::from_secs(3)).await;
+        assert_eq!(record.read_within(Duration::from_secs(3)).await.output, "");
         assert_eq!(begun.elapsed(), Duration::from_secs(3));
         let writer = record.clone();
         tokio::spawn(async move { writer.take(b"x\n") });
-        record.news(Duration::from_secs(3)).await;
-        assert_eq!((begun.elapsed(), record.read().output.as_str()), (Duration::from_secs(3), "x\n"));
+        let reading = record.read_within(Duration::from_secs(3)).await;
+        assert_eq!((begun.elapsed(), reading.output.as_str()), (Duration::from_secs(3), "x\n"));
         let stopper = record.clone();
         tokio::spawn(async move {
             let by = stopper.stopped().await;
@@ -248,6 +280,29 @@ mod tests {
         record.stop("somebody later");
         record.ended(Duration::from_secs(3)).await;
         assert_eq!(record.shown(&Redactor::default()).outcome, "was stopped by the owner after 2 s");
+        assert!(record.read_within(Duration::from_secs(3)).await.end.is_some());
         assert_eq!(begun.elapsed(), Duration::from_secs(3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_goes_on_while_a_line_is_incomplete() {
+        let record = std::sync::Arc::new(Record::new(1, "make", Timestamp::UNIX_EPOCH));
+        let begun = Instant::now();
+        record.take(b"Password: ");
+        assert_eq!(record.read_within(Duration::ZERO).await.output, "", "a look does not wait");
+        assert_eq!(record.read_within(Duration::from_secs(30)).await.output, "Password: ");
+        assert_eq!(begun.elapsed(), LINE_WAIT, "it waits for an answer on its line");
+        let writer = record.clone();
+        let dots = tokio::spawn(async move {
+            loop {
+                writer.take(b".");
+                tokio::time::sleep(LINE_WAIT / 5).await;
+            }
+        });
+        let begun = Instant::now();
+        let reading = record.read_within(Duration::from_secs(2)).await;
+        assert_eq!(begun.elapsed(), Duration::from_secs(2), "there is no news before");
+        assert!(reading.output.len() >= 20 && reading.output.starts_with("...."), "{}", reading.output);
+        dots.abort();
     }
 }

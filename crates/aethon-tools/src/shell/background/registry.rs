@@ -1,5 +1,6 @@
 //! All commands in the background, by conversation: their limits, their ends, and what clients see of them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -21,6 +22,8 @@ use super::record::Record;
 /// How many commands may run in a conversation, and in all.
 const MAX_IN_CONVERSATION: usize = 4;
 const MAX_RUNNING: usize = 16;
+/// How many conversations a refusal names.
+const MAX_NAMED: usize = 4;
 /// How many that have ended are kept for reading, in all.
 const MAX_ENDED: usize = 8;
 /// How long a killed command may take to be gone.
@@ -95,6 +98,11 @@ impl CommandRegistry {
     /// Returns the conversations that have commands.
     pub fn sessions(&self) -> Vec<SessionId> {
         self.lock().sessions.keys().cloned().collect()
+    }
+
+    /// Returns whether any command runs.
+    pub fn has_running(&self) -> bool {
+        self.lock().sessions.values().any(|commands| commands.running() > 0)
     }
 
     /// Stops the commands of a conversation that is over, and forgets them.
@@ -201,8 +209,7 @@ impl CommandRegistry {
     }
 
     /// Notes something in the audit log. A row that cannot be stored stops nothing; the log has it as well.
-    pub(super) async fn note(&self, mut entry: AuditEntry) {
-        entry.detail = self.0.redactor.get().redact(&entry.detail).into_owned();
+    pub(super) async fn note(&self, entry: AuditEntry) {
         let AuditEntry { action, subject, outcome, by, .. } = &entry;
         tracing::info!(action = action.as_str(), subject, outcome, by, "noted in the audit");
         match timeout(MAX_AUDIT, self.0.audit.record(entry)).await {
@@ -235,29 +242,51 @@ impl CommandRegistry {
     }
 }
 
+impl Commands {
+    /// Counts those that run.
+    fn running(&self) -> usize {
+        self.records.iter().filter(|record| record.is_running()).count()
+    }
+}
+
 impl All {
     /// Says why no more may be started.
     fn check_room(&self, session: &SessionId) -> Result<(), String> {
         if self.is_closed {
             return Err("the program is ending, so no command can be started in the background".to_owned());
         }
-        let running =
-            |commands: &Commands| commands.records.iter().filter(|record| record.is_running()).count();
-        let here = self.sessions.get(session).map(running).unwrap_or_default();
+        let here = self.sessions.get(session).map(Commands::running).unwrap_or_default();
         if here >= MAX_IN_CONVERSATION {
             return Err(format!(
                 "{here} commands of this conversation run in the background, which is as many as may; stop one with \
                  `background_commands`, or wait until one has ended"
             ));
         }
-        let everywhere: usize = self.sessions.values().map(running).sum();
+        let everywhere: usize = self.sessions.values().map(Commands::running).sum();
         if everywhere >= MAX_RUNNING {
             return Err(format!(
-                "{everywhere} commands run in the background of all conversations, which is as many as may; one of them has to \
-                 end first"
+                "{everywhere} commands run in the background of all conversations, which is as many as may: {}; one of them has \
+                 to end first",
+                self.places()
             ));
         }
         Ok(())
+    }
+
+    /// Says in which conversations commands run, so that the owner finds them.
+    fn places(&self) -> String {
+        let running = self.sessions.iter().map(|(session, commands)| (session, commands.running()));
+        let mut busy: Vec<_> = running.filter(|(_, count)| *count > 0).collect();
+        // The order among equals stays that of their names.
+        busy.sort_by_key(|(_, count)| Reverse(*count));
+        let rest = busy.split_off(MAX_NAMED.min(busy.len()));
+        let mut named: Vec<String> =
+            busy.iter().map(|(session, count)| format!("{count} in {session}")).collect();
+        if !rest.is_empty() {
+            let count: usize = rest.iter().map(|(_, count)| count).sum();
+            named.push(format!("{count} in {} others", rest.len()));
+        }
+        named.join(", ")
     }
 
     /// Drops the oldest of those that have ended, first those of which the model knows.
@@ -349,9 +378,19 @@ mod tests {
             });
         }
         let refused = registry.reserve(&session("9"), "x").err().unwrap();
+        let named = "4 in webchat:0, 4 in webchat:1, 4 in webchat:2, 4 in webchat:3; one of them";
         assert!(refused.starts_with("16 commands run in the background of all"), "{refused}");
+        assert!(refused.contains(named), "the owner finds them: {refused}");
         registry.end_session(&first);
         assert!(registry.reserve(&session("9"), "x").is_ok());
+        registry.end_session(&session("1"));
+        for number in 10..17 {
+            registry.reserve(&session(&number.to_string()), "x").unwrap();
+        }
+        let refused = registry.reserve(&session("20"), "x").err().unwrap();
+        let named =
+            "4 in webchat:2, 4 in webchat:3, 1 in webchat:10, 1 in webchat:11, 6 in 6 others; one of them";
+        assert!(refused.contains(named), "{refused}");
     }
 
     #[test]

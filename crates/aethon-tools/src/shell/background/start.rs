@@ -33,17 +33,7 @@ pub(in crate::shell) async fn start(
     new: NewCommand<'_>,
     context: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    if !context.trust().is_owner() {
-        return Err(ToolError::denied(
-            "a command runs on in the background only if the owner's own words began the turn; run it without `background`",
-        ));
-    }
-    if !context.agent.is_main() {
-        return Err(ToolError::failed(
-            "a specialist's conversation is over with its task, so it starts no commands in the background; run it without \
-             `background`, or leave it to the one who asked you",
-        ));
-    }
+    check(context)?;
     let record = registry.reserve(&context.session, new.command).map_err(ToolError::failed)?;
     let life = Life {
         registry: registry.clone(),
@@ -62,6 +52,28 @@ pub(in crate::shell) async fn start(
         return Err(ToolError::failed(why.clone()));
     }
     Ok(ToolOutput::text(report(&record, &reading)))
+}
+
+/// Refuses a turn after which no one could look after the command.
+fn check(context: &ToolContext) -> Result<(), ToolError> {
+    if !context.trust().is_owner() {
+        return Err(ToolError::denied(
+            "a command runs on in the background only if the owner's own words began the turn; run it without `background`",
+        ));
+    }
+    if !context.agent.is_main() {
+        return Err(ToolError::failed(
+            "a specialist's conversation is over with its task, so it starts no commands in the background; run it without \
+             `background`, or leave it to the one who asked you",
+        ));
+    }
+    if context.is_oneshot {
+        return Err(ToolError::failed(
+            "this conversation is over with its turn and no one comes back to it, so it starts no commands in the background; \
+             run it without `background`",
+        ));
+    }
+    Ok(())
 }
 
 /// Reports a command and its new output to the model. No time is given while it runs: two looks with the same result must
@@ -90,5 +102,32 @@ pub(super) fn report(record: &Record, Reading { output, end }: &Reading) -> Stri
             format!("[exit status {status} after {}; command {number} has ended]", time::in_words(end.took))
         }
         ref how => format!("[command {number} {}]", how.outcome(end.took)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::hook::TurnContext;
+    use aethon_core::ids::{AgentName, SessionId, TurnId};
+    use aethon_core::message::Inbound;
+    use aethon_core::surface::Unattended;
+
+    use super::*;
+
+    #[test]
+    fn command_needs_someone_who_comes_back_to_its_conversation() {
+        let check = |inbound: Inbound, expected: &str| {
+            let turn = TurnContext::of(TurnId::fresh(), &inbound);
+            let refusal = check(&ToolContext::of(&turn, Arc::new(Unattended), 1_000)).err();
+            let refusal = refusal.map(|refusal| refusal.to_string()).unwrap_or_default();
+            assert!(refusal.contains(expected) && refusal.is_empty() == expected.is_empty(), "{refusal}");
+        };
+        let say = |id: &str| Inbound::say(SessionId::parse(id).unwrap(), "go");
+        check(say("webchat:a"), "");
+        check(say("schedule:tea:1").with_oneshot(true), "over with its turn and no one comes back");
+        // The owner has opened the run and asks for more.
+        check(say("schedule:tea:1"), "");
+        check(say("webchat:a").with_outside(true), "the owner's own words");
+        check(say("webchat:a").for_agent(AgentName::parse("critic").unwrap()), "a specialist's conversation");
     }
 }

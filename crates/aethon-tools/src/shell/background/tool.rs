@@ -81,8 +81,8 @@ impl BackgroundTool {
 
     async fn read(&self, context: &ToolContext, id: u32, wait: Duration) -> Result<String, ToolError> {
         let record = self.registry.find(&context.session, id).await.map_err(ToolError::failed)?;
-        record.news(wait.min(self.max_wait)).await;
-        Ok(report(&record, &record.read()))
+        let reading = record.read_within(wait.min(self.max_wait)).await;
+        Ok(report(&record, &reading))
     }
 
     async fn stop(&self, context: &ToolContext, id: u32) -> Result<String, ToolError> {
