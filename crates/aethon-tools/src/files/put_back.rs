@@ -156,7 +156,7 @@ impl ChangedFiles {
         let lines: Vec<String> =
             files.iter().map(|file| format!("{:?}: {}", file.path, file.outcome.as_str())).collect();
         let entry = AuditEntry::new(self.journal.now(), AuditAction::Files, subject, outcome);
-        let entry = entry.by(BY_OWNER).in_session(session).with_detail(&lines.join("\n"));
+        let entry = entry.by(BY_OWNER).in_session(session).with_detail(lines.join("\n"));
         tracing::info!(%session, outcome, files = files.len(), "noted in the audit");
         if let Err(error) = audit.record(entry).await {
             tracing::warn!(%error, "that files were put back cannot be noted in the audit");
