@@ -157,3 +157,27 @@ fn faults_stand_at_their_fields_in_the_words_of_the_form() {
     }
     assert_eq!((told("Service"), told("Key")), (String::new(), String::new()));
 }
+
+#[test]
+fn demonstration_points_to_the_form() {
+    let home = home();
+    let mut command = program("aethon-server", home.path());
+    command.args(["--set", "channels.webchat.port=0", "--demo"]);
+    let Some(page) = Page::beside(Server::start_command(home, command)) else { return };
+    page.go("/");
+    page.until("it says where", "/Open “Use a real model” here/.test(one('.welcome .note')?.innerText)");
+    page.go("/dashboard#/config/approval.enabled");
+    page.until("the key is there", "/The built-in default/.test(one('dialog')?.innerText)");
+    page.browser.click("//dialog//button[normalize-space()='Change']");
+    page.browser.run(
+        "const box = one('dialog select'); box.value = 'true'; box.dispatchEvent(new Event('change'))",
+        &[],
+    );
+    page.browser.click("//dialog//button[normalize-space()='Show what changes']");
+    page.until(
+        "it says when it counts",
+        "/It counts when Aethon starts again/.test(one('dialog')?.innerText)",
+    );
+    assert!(!page.browser.is("/as soon as it is saved/.test(one('dialog').innerText)"), "and only that");
+    page.assert_clean();
+}
