@@ -172,3 +172,33 @@ fn used_panels_are_accessible_on_a_phone() {
 fn opened_views_of_used_panels_are_accessible_on_a_phone() {
     assert_no_barriers_anywhere(true, |view| !is_panel(view));
 }
+
+#[test]
+fn label_of_a_busy_button_is_readable() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.go("/dashboard");
+    page.until("the page is there", "one('h1')");
+    for theme in ["light", "dark"] {
+        let contrast = page.browser.run(
+            "document.documentElement.dataset.theme = arguments[0];
+             const busy = document.createElement('button');
+             busy.className = 'button button-primary'; busy.textContent = 'Save';
+             busy.style.transition = 'none';
+             busy.setAttribute('aria-disabled', 'true');
+             one('main').append(busy);
+             const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+             const { backgroundColor, color, opacity } = getComputedStyle(busy);
+             const light = (css) => {
+               pen.fillStyle = css; pen.fillRect(0, 0, 1, 1);
+               const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255)
+                 .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+               return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+             };
+             const [low, high] = [light(backgroundColor), light(color)].sort((a, b) => a - b);
+             busy.remove();
+             return Number(opacity) < 1 ? 0 : (high + 0.05) / (low + 0.05);",
+            &[json!(theme)],
+        );
+        assert!(contrast.as_f64().unwrap() >= 4.5, "{theme}: {contrast}");
+    }
+}

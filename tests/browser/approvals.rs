@@ -1,7 +1,7 @@
 //! The owner decides before a tool runs, and sees exactly the command that would run.
 
-use aethon_tests::Socket;
 use aethon_tests::browser::keys::{DOWN, ENTER, TAB};
+use aethon_tests::{Request, Socket};
 use serde_json::{Value, json};
 
 use crate::accessibility::assert_no_barriers_in_both;
@@ -190,5 +190,35 @@ fn the_rest_of_a_question_is_folded_and_fits_a_phone() {
         browser.is("shown(all('.approval-more button').find((b) => b.innerText === 'Edit, then allow'))")
     );
     assert_no_barriers_in_both(browser, "an open question on a phone");
+    page.assert_clean();
+}
+
+#[test]
+fn settings_and_deletions_are_named_and_found_among_the_decisions() {
+    let Some(page) = Page::open(&[]) else { return };
+    let server = page.server();
+    page.ask("hello");
+    let edit = Request::new("PATCH", "/api/config")
+        .header("Content-Type", "application/json")
+        .body(json!({"budget.daily_usd": 3.0}).to_string());
+    assert_eq!(server.send(&edit).status, 200);
+    let asked = server.get("/api/sessions").json()["sessions"][0]["session_id"].as_str().unwrap().to_owned();
+    let delete = Request::new("DELETE", &format!("/api/sessions/{asked}"));
+    assert_eq!(server.send(&delete).status, 200);
+    page.go("/dashboard#/approvals");
+    page.until("both are there", "all('.data-table tbody tr[data-key]').length === 2");
+    let row = |words: &str| {
+        format!("all('.data-table tbody tr[data-key]').find((row) => row.innerText.includes('{words}'))")
+    };
+    for (words, badge, kind) in [("budget.daily_usd", "Changed", "Settings"), (&asked, "Deleted", "Deletion")]
+    {
+        let found = row(words);
+        assert_eq!(page.browser.text(&format!("{found}.querySelector('.badge').innerText")), badge);
+        assert_eq!(page.browser.text(&format!("{found}.querySelector('.badge').dataset.tone")), "good");
+        assert!(page.browser.text(&format!("{found}.innerText")).contains(kind), "{kind}");
+    }
+    page.go("/dashboard#/approvals?kind=deletion");
+    page.until("the filter leaves one", "all('.data-table tbody tr[data-key]').length === 1");
+    assert!(page.browser.is(&format!("{} !== undefined", row(&asked))));
     page.assert_clean();
 }

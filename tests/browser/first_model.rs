@@ -123,3 +123,61 @@ fn service_decides_which_fields_there_are() {
     assert_eq!(shown("openai"), "Service Key Address Model");
     page.assert_clean();
 }
+
+#[test]
+fn faults_stand_at_their_fields_in_the_words_of_the_form() {
+    let home = home();
+    let mut command = program("aethon-server", home.path());
+    command.args(["--set", "channels.webchat.port=0"]);
+    let Some(page) = Page::beside(Server::start_command(home, command)) else { return };
+    let browser = &page.browser;
+    page.go("/");
+    page.until("the form is there", "shown(one('.setup'))");
+    let told = |label: &str| {
+        browser.text(&format!(
+            "[...document.querySelectorAll('.setup .field')].find((f) => f.querySelector('label').innerText === '{label}')\
+             .querySelector('.field-error').innerText"
+        ))
+    };
+    browser.click_words("Test and use it");
+    page.until("the key is marked", "document.activeElement.getAttribute('aria-invalid') === 'true'");
+    assert_eq!(told("Key"), "This service wants a key. Type it here.");
+    browser.run("document.activeElement.blur()", &[]);
+    page.fill(".setup input[type=url]", "http://127.0.0.1:9/v1");
+    page.fill(".setup input[type=password]", "sk-good-0123456789");
+    browser.click_words("Show its models");
+    page.until(
+        "the address is marked",
+        "document.activeElement.type === 'url' && document.activeElement.getAttribute('aria-invalid') === 'true'",
+    );
+    let fault = told("Address");
+    assert!(fault.contains("127.0.0.1:9") && fault.contains("the address"), "{fault}");
+    for key in ["model.", "aethon-cli", "`"] {
+        assert!(!fault.contains(key), "{fault}");
+    }
+    assert_eq!((told("Service"), told("Key")), (String::new(), String::new()));
+}
+
+#[test]
+fn demonstration_points_to_the_form() {
+    let home = home();
+    let mut command = program("aethon-server", home.path());
+    command.args(["--set", "channels.webchat.port=0", "--demo"]);
+    let Some(page) = Page::beside(Server::start_command(home, command)) else { return };
+    page.go("/");
+    page.until("it says where", "/Open “Use a real model” here/.test(one('.welcome .note')?.innerText)");
+    page.go("/dashboard#/config/approval.enabled");
+    page.until("the key is there", "/The built-in default/.test(one('dialog')?.innerText)");
+    page.browser.click("//dialog//button[normalize-space()='Change']");
+    page.browser.run(
+        "const box = one('dialog select'); box.value = 'true'; box.dispatchEvent(new Event('change'))",
+        &[],
+    );
+    page.browser.click("//dialog//button[normalize-space()='Show what changes']");
+    page.until(
+        "it says when it counts",
+        "/It counts when Aethon starts again/.test(one('dialog')?.innerText)",
+    );
+    assert!(!page.browser.is("/as soon as it is saved/.test(one('dialog').innerText)"), "and only that");
+    page.assert_clean();
+}

@@ -153,3 +153,30 @@ fn instructions_of_a_conversation_are_written_in_the_page_and_survive_a_reload()
     page.until("it asks first", "all('dialog').length === 2");
     page.assert_clean();
 }
+
+#[test]
+fn unknown_command_is_held_back_and_two_slashes_send_it() {
+    let Some(page) = with_sop() else { return };
+    let browser = &page.browser;
+    browser.click("#message");
+    browser.type_keys("/epxort");
+    browser.chord(&[ENTER]);
+    page.until(
+        "it says so",
+        "/no command \\/epxort here[^]*\\/\\/epxort/.test(one('.composer-error').innerText)",
+    );
+    assert_eq!(browser.text("one('#message').value"), "/epxort", "what was typed stays");
+    assert!(page.turns().is_empty(), "nothing was sent");
+    browser.type_keys("s");
+    page.until("it is taken back", "!shown(one('.composer-error'))");
+    // What the assistant answers itself, paths and SOPs go there; two slashes stand for one.
+    for (typed, said) in
+        [("/model ", "/model"), ("/etc/hosts", "/etc/hosts"), ("//epxort it", "/epxort it"), ("// a", "// a")]
+    {
+        page.fill("#message", "");
+        browser.type_keys(typed);
+        browser.chord(&[ENTER]);
+        assert_eq!(page.settled().said, said);
+    }
+    page.assert_clean();
+}

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { actionName, outcomeOf } from "../assets/js/dashboard/panels/approvals/outcome.js";
 import { LogLines } from "../assets/js/dashboard/panels/logs/lines.js";
 import { byWork } from "../assets/js/dashboard/panels/agents/by-work.js";
 import { Entries } from "../assets/js/dashboard/panels/monitor/entries.js";
@@ -17,6 +18,35 @@ import {
 } from "../assets/js/dashboard/panels/recordings/timeline.js";
 import { titleFor } from "../assets/js/dashboard/panels/recordings/titles.js";
 import { everyDay, grouped, partsOf } from "../assets/js/dashboard/panels/usage/groups.js";
+
+test("what went well in the audit log is not red, and is named in words", () => {
+  const said = (/** @type {[string, string]} */ row) => {
+    const { label, tone } = outcomeOf(...row);
+    return `${actionName(row[0])}: ${label}, ${tone || "neutral"}`;
+  };
+  const rows = /** @type {[string, string][]} */ ([
+    ["config", "changed"],
+    ["config", "confirmed"],
+    ["config", "terminal_only"],
+    ["deletion", "done"],
+    ["approval", "deny"],
+    ["sign_in", "in"],
+    ["access", "wrong"],
+    ["command", "ended with 0 after 2 s"],
+    ["later", "told"],
+  ]);
+  assert.deepEqual(rows.map(said), [
+    "Settings: Changed, good",
+    "Settings: Confirmed, good",
+    "Settings: Refused, bad",
+    "Deletion: Deleted, good",
+    "Approval: Denied, bad",
+    "Sign-in: Signed in, good",
+    "Access: Wrong token, bad",
+    "Command in the background: ended with 0 after 2 s, neutral",
+    "later: told, neutral",
+  ]);
+});
 
 const session = "webchat:a";
 const at = (second) => `2026-11-22T10:00:${String(second).padStart(2, "0")}.000Z`;

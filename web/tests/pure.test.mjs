@@ -9,7 +9,7 @@ import { archivedOf, grouped, nameOf } from "../assets/js/chat/grouping.js";
 import { pictureSource } from "../assets/js/chat/picture.js";
 import { placesOf } from "../assets/js/chat/found-marks.js";
 import { beginOf, chooseDrawn, exchangeAt } from "../assets/js/chat/turn-window.js";
-import { callOf, matching, placeholder, typedName } from "../assets/js/chat/slash-menu.js";
+import { callOf, commandIn, matching, nearest, placeholder, typedName, withoutEscape } from "../assets/js/chat/slash-menu.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
@@ -354,6 +354,15 @@ test("the slash menu puts names that begin with what was typed first", () => {
     matching(choices, "ren").map(({ name }) => name),
     ["renew"],
   );
+});
+
+test("a message is held back only if its first word could be the name of a command", () => {
+  assert.deepEqual(["/hepl", "/Trip to Rome", "/x\ny"].map(commandIn), ["hepl", "trip", "x"]);
+  for (const other of ["hello", "/", "/etc/hosts", "//hepl", "/ a", "/a.txt", "see /new"]) assert.equal(commandIn(other), null, other);
+  assert.deepEqual(["//hepl me", "// a note", "///", "/hepl", "https://a"].map(withoutEscape), ["/hepl me", "// a note", "///", "/hepl", "https://a"]);
+  const known = ["new", "find", "export", "trip"];
+  assert.deepEqual(["fnid", "exprot", "trips", "zzzzzz", "nw"].map((name) => nearest(name, known)), ["find", "export", "trip", "", "new"]);
+  assert.equal(nearest("a", []), "");
 });
 
 test("what is to be filled in is selected", () => {

@@ -43,8 +43,12 @@ pub struct Edited {
     pub after: String,
     /// The configuration that it yields with the environment and the flags of this process.
     pub config: Config,
+    /// Whether it names a model, without which a demonstration goes on.
+    pub names_a_model: bool,
     /// The warnings about it.
     pub warnings: Vec<String>,
+    /// The changed keys, with those that are [`cleared`](Self::cleared).
+    pub keys: Vec<String>,
     /// Changed keys that a higher layer overrides, and that layer: there the change has no effect.
     pub overridden: Vec<(String, String)>,
     /// Changed keys that loosen protection, or say where keys are sent or which programs run.
@@ -103,7 +107,9 @@ pub fn edit(
     Ok(Edited {
         overridden: overridden.collect(),
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
+        names_a_model: loaded.names_a_model,
         config: loaded.config,
+        keys: paths.iter().map(ToString::to_string).chain(cleared.iter().cloned()).collect(),
         loosened: loosened.into_iter().collect(),
         cleared,
         misdirected,

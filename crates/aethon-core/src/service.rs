@@ -97,9 +97,9 @@ pub struct ConfigEdited {
     pub saved: bool,
     /// What changes in the file, without secrets.
     pub diff: String,
-    /// Keys whose new values are in effect, or would be.
+    /// Edited keys whose new values are in effect, or would be.
     pub taken_over: Vec<String>,
-    /// Keys that take effect after a restart.
+    /// Edited keys that take effect after a restart.
     pub needs_restart: Vec<String>,
     /// Keys that the environment or a flag sets as well, so that the file has no effect on them.
     pub overridden: Vec<String>,

@@ -146,7 +146,7 @@ impl FirstModelSetup {
         }
         let wrong = |error: String| {
             let field = if wish.host.is_empty() { "provider" } else { "host" };
-            ModelSetupRefusal::Field(field, masked(wish, &error))
+            ModelSetupRefusal::Field(field, masked(wish, &in_words_of_form(&error, provider)))
         };
         let prepared = Prepared::read(source, Shared::default()).map_err(|error| wrong(error.to_string()))?;
         let model = wiring::model::each_in_short(&prepared, model_test::MAX_TOKENS).into_iter().next();
@@ -192,14 +192,36 @@ impl FirstModelSetup {
 impl Trial {
     /// Returns the refusal of a model that did not answer, at the field to look at.
     fn refused(&self, wish: &ModelWish, error: &ModelError) -> ModelSetupRefusal {
-        let is_elsewhere = !wish.host.is_empty() || self.provider.key_variable().is_none();
         let field = match error.kind() {
             ModelErrorKind::Auth if self.provider.key_variable().is_some() => "key",
-            ModelErrorKind::Network | ModelErrorKind::Timeout if is_elsewhere => "host",
+            ModelErrorKind::Network | ModelErrorKind::Timeout => "host",
             ModelErrorKind::NotFound => "model_id",
             _ => "provider",
         };
-        ModelSetupRefusal::Field(field, masked(wish, &error.to_string()))
+        let sentence = in_words_of_form(&error.to_string(), self.provider);
+        ModelSetupRefusal::Field(field, masked(wish, &sentence))
+    }
+}
+
+/// Turns a sentence that names keys of the configuration, for a terminal, into one that names the fields of the form.
+fn in_words_of_form(sentence: &str, provider: Provider) -> String {
+    let variable = provider.key_variable().map(|name| format!(" or the environment variable {name}"));
+    let terminal = " `aethon-cli init` sets up a model.";
+    let mut sentence = sentence.replace(variable.as_deref().unwrap_or(terminal), "").replace(terminal, "");
+    let fields = [
+        ("set model.api_key", "type the key"),
+        ("model.api_key", "the key"),
+        ("set model.host", "set the address"),
+        ("model.host", "the address"),
+        ("model.region", "the region"),
+        ("model.model_id", "the model"),
+    ];
+    for (key, field) in fields {
+        sentence = sentence.replace(key, field);
+    }
+    match sentence.strip_prefix("the ") {
+        Some(rest) => format!("The {rest}"),
+        None => sentence,
     }
 }
 
@@ -242,5 +264,28 @@ fn refused(refusal: ConfigRefusal) -> ModelSetupRefusal {
         }
         ConfigRefusal::Failed(error) => error.into(),
         ConfigRefusal::Unconfirmed(_) => Error::internal("a confirmed change was not confirmed").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_the_fields_of_the_form() {
+        let check = |sentence: &str, expected: &str| {
+            assert_eq!(in_words_of_form(sentence, Provider::OpenAi), expected, "{sentence}");
+        };
+        check(
+            "No key is set for OpenAI; set model.api_key or the environment variable OPENAI_API_KEY. `aethon-cli init` sets \
+             up a model.",
+            "No key is set for OpenAI; type the key.",
+        );
+        check(
+            "http://a:1 refuses connections; check model.host, or try again later.",
+            "http://a:1 refuses connections; check the address, or try again later.",
+        );
+        check("model.host `x` is no address.", "The address `x` is no address.");
+        check("It wants another thing.", "It wants another thing.");
     }
 }

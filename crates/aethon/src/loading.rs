@@ -18,7 +18,7 @@ impl Prepared {
         let loaded = aethon_config::load(sources).map_err(refused)?;
         let flags = Flags::new(sources, source.insecure_bind, source.launcher.clone());
         let mut config = loaded.config;
-        let is_demo = source.demo && !loaded.names_a_model && source.parts.model.is_none();
+        let is_demo = source.is_demo(loaded.names_a_model);
         if is_demo {
             config.model.stand_in();
         }

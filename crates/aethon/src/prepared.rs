@@ -97,6 +97,13 @@ pub(crate) struct Shared {
     pub(crate) limits_set: LimitsSet,
 }
 
+impl Source {
+    /// Whether the offline model answers for a configuration that may name a model.
+    pub(crate) fn is_demo(&self, names_a_model: bool) -> bool {
+        self.demo && !names_a_model && self.parts.model.is_none()
+    }
+}
+
 impl Prepared {
     /// Reads the configuration of these sources alone, for a command.
     pub(crate) fn of(sources: &Sources) -> Result<Self> {

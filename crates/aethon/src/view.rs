@@ -95,30 +95,35 @@ impl ConfigView for MaskedConfig {
         // Held until the file is written, so that the text compared and checked is the one replaced.
         let (held, edited) = self.checked(&edit).await?;
         let running = self.config.get();
-        let (mut reached, wanted) = ((*running).clone(), edited.config.clone());
+        let (mut reached, mut wanted) = ((*running).clone(), edited.config.clone());
+        if self.source.is_demo(edited.names_a_model) {
+            wanted.model.stand_in();
+        }
         take_over(&mut reached, &wanted);
         let redactor = self.redactor.get();
         let diff = difference(&edited.before, &edited.after);
         // Secrets that the change introduces are not among those of the running configuration.
         let brought = Redactor::new(wanted.secrets().into_iter().cloned());
         let diff = brought.redact(&redactor.redact(&diff)).into_owned();
-        let keys = edited.loosened.clone();
+        let loosened = edited.loosened.clone();
         let mut outcome = ConfigEdited {
             version: version(&self.home, &edited.before),
             saved: false,
             diff,
-            taken_over: changed_keys(&running, &reached),
-            needs_restart: changed_keys(&reached, &wanted),
+            taken_over: among(&edited.keys, changed_keys(&running, &reached)),
+            needs_restart: among(&edited.keys, changed_keys(&reached, &wanted)),
             overridden: edited.overridden.iter().map(|(key, place)| format!("{key}: {place}")).collect(),
-            loosened: keys.clone(),
+            loosened: loosened.clone(),
             warnings: edited.warnings.iter().cloned().chain(edited.cleared.iter().map(cleared)).collect(),
         };
-        if !keys.is_empty() && !edit.is_confirmed {
-            return Err(ConfigRefusal::Unconfirmed(Box::new(UnconfirmedChange { keys, change: outcome })));
+        if !loosened.is_empty() && !edit.is_confirmed {
+            let change = UnconfirmedChange { keys: loosened, change: outcome };
+            return Err(ConfigRefusal::Unconfirmed(Box::new(change)));
         }
         self.check(&edit, &edited).await?;
         let Some(mut held) = held.filter(|_| edited.before != edited.after) else { return Ok(outcome) };
         outcome.version = version(&self.home, &edited.after);
+        let keys = edited.keys;
         let written = spawn_blocking(move || held.replace(&edited.after)).await;
         let failed = |error: String| Error::unavailable(format!("the file could not be written: {error}"));
         written.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
@@ -126,7 +131,8 @@ impl ConfigView for MaskedConfig {
         self.note(&edit, &outcome).await;
         match self.reloaded().await {
             Ok(reloaded) => {
-                (outcome.taken_over, outcome.needs_restart) = (reloaded.taken_over, reloaded.need_restart);
+                outcome.taken_over = among(&keys, reloaded.taken_over);
+                outcome.needs_restart = among(&keys, reloaded.need_restart);
             }
             Err(why) => outcome.warnings.push(format!("the file is written, but not applied yet: {why}")),
         }
@@ -217,6 +223,16 @@ impl MaskedConfig {
 fn version(home: &Home, text: &str) -> Version {
     let digest = digest(format!("config.toml\0{}\0{text}", home.sign_in_key().expose()).as_bytes());
     Version::named(&digest[..32])
+}
+
+/// Those of the keys that an edit is about. Earlier edits that wait for a restart are not: whoever saves a key wants to know
+/// when that one counts.
+fn among(edited: &[String], keys: Vec<String>) -> Vec<String> {
+    let is_below = |key: &str, table: &str| key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
+    let is_edited = |key: &String| {
+        edited.iter().any(|edited| edited == key || is_below(key, edited) || is_below(edited, key))
+    };
+    keys.into_iter().filter(is_edited).collect()
 }
 
 fn cleared(key: &String) -> String {

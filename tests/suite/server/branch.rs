@@ -205,6 +205,36 @@ fn fork_is_a_new_conversation_with_the_history_up_to_a_message() {
 }
 
 #[test]
+fn fork_of_an_older_version_is_named_after_what_it_contains() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    let title_of = |session: &str| {
+        let shown = server.get(&format!("/api/sessions/{session}")).json();
+        shown["title"].as_str().unwrap().to_owned()
+    };
+    let fork = |turn: &Value| {
+        let made = server.post("/api/sessions/webchat:default/fork", &json!({"turn": turn}));
+        title_of(made.json()["session_id"].as_str().unwrap())
+    };
+    let older = title_of("webchat:default");
+    chat.send_json(&json!({"type": "edit", "turn": turns[0], "text": "!say quite another matter"}));
+    let edited = chat.until("done")[0]["turn"].clone();
+    let newer = title_of("webchat:default");
+    assert!(newer.contains("another matter") && newer != older, "{newer}");
+    assert_eq!(fork(&edited), format!("{newer} (fork)"));
+    let choose = json!({"turn": turns[0]});
+    assert_eq!(server.post("/api/sessions/webchat:default/switch", &choose).status, 200);
+    assert_eq!(fork(&turns[1]), format!("{older} (fork)"));
+    // A title that a person gave holds for every version.
+    let named = Request::new("PATCH", "/api/sessions/webchat:default")
+        .header("Content-Type", "application/json")
+        .body(json!({"title": "Plans"}).to_string());
+    assert_eq!(server.send(&named).status, 200);
+    assert_eq!(fork(&turns[1]), "Plans (fork)");
+}
+
+#[test]
 fn fork_of_what_is_not_there_is_refused_in_words() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");

@@ -167,3 +167,59 @@ fn addresses_of_probes_change_without_a_restart() {
     reload(&server, token, TAKEN);
     assert_eq!(server.get("/api/ready").status, 401);
 }
+
+fn edit(server: &Server, query: &str, changes: &Value) -> Value {
+    let request = Request::new("PATCH", &format!("/api/config{query}"))
+        .header("Content-Type", "application/json")
+        .body(changes.to_string());
+    let answer = server.send(&request);
+    match answer.status {
+        200 => answer.json(),
+        // A preview that would have to be confirmed has what would change as well.
+        403 => answer.json()["change"].clone(),
+        _ => panic!("{}", answer.text()),
+    }
+}
+
+fn assert_effect(edited: &Value, taken_over: &[&str], needs_restart: &[&str]) {
+    assert_eq!(
+        (&edited["taken_over"], &edited["needs_restart"]),
+        (&json!(taken_over), &json!(needs_restart)),
+        "{edited}"
+    );
+}
+
+#[test]
+fn an_edit_tells_when_its_own_keys_count_and_not_earlier_ones() {
+    let server = started("[model]\nprovider = \"echo\"\n");
+    let loops = json!({"agent.loop_limit": 5});
+    for query in ["?dry_run=true", ""] {
+        assert_effect(&edit(&server, query, &loops), &[], &["agent.loop_limit"]);
+    }
+    let budget = json!({"budget.daily_usd": 3.0});
+    for query in ["?dry_run=true", ""] {
+        assert_effect(&edit(&server, query, &budget), &["budget.daily_usd"], &[]);
+    }
+    // A table is edited by its name, and told by what changes in it.
+    let prices = json!({"budget.pricing": {"echo": {"input": 1.0, "output": 2.0}}});
+    assert_effect(&edit(&server, "?dry_run=true", &prices), &["budget.pricing.echo"], &[]);
+}
+
+#[test]
+fn an_edit_of_a_demonstration_leaves_the_model_out() {
+    let home = home();
+    write(home.path(), "");
+    let mut command = program("aethon-server", home.path());
+    command.arg("--demo");
+    let server = Server::start_command(home, command);
+    for query in ["?dry_run=true", ""] {
+        assert_effect(&edit(&server, query, &json!({"approval.enabled": true})), &[], &["approval.enabled"]);
+        // It still names no model.
+        assert_effect(&edit(&server, query, &json!({"model.timeout_seconds": 77})), &[], &[]);
+    }
+    assert_effect(
+        &edit(&server, "?dry_run=true", &json!({"model.model_id": "gpt-5.1"})),
+        &["model.model_id"],
+        &[],
+    );
+}

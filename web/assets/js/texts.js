@@ -81,6 +81,7 @@ export const texts = translated("texts", {
     demoTitle: "This is a demonstration",
     demoHint:
       "An offline model answers, because no model is configured. Run aethon-cli init to choose a real one, then start Aethon again.",
+    demoForm: "An offline model answers, because no model is configured. Open “Use a real model” here to choose one; it answers at once.",
     switched: (/** @type {string} */ model, /** @type {string} */ reason) =>
       reason ? `Answered by ${model}: ${reason}` : `Answered by ${model}`,
   },

@@ -3,8 +3,8 @@
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{MessageId, SessionId, TurnId, unique};
 use aethon_core::import::NewSession;
-use aethon_core::message::Message;
-use aethon_core::session::{SessionPatch, SessionSummary};
+use aethon_core::message::{Message, Role};
+use aethon_core::session::{SessionPatch, SessionSummary, title_of};
 use aethon_core::version::Expected;
 use http::StatusCode;
 use schemars::JsonSchema;
@@ -74,7 +74,8 @@ pub(super) async fn fork(
     })?;
     let fork = SessionId::of("webchat", &format!("fork-{}", unique()))
         .map_err(|_| Problem::invalid("id", "cannot be forked"))?;
-    let title: String = original.title.chars().take(MAX_TITLE).collect();
+    let title = title(&chat, &original, &messages).await?;
+    let title: String = title.chars().take(MAX_TITLE).collect();
     let new = NewSession {
         id: fork.clone(),
         title: if title.is_empty() { title } else { format!("{title} (fork)") },
@@ -137,6 +138,31 @@ async fn messages_up_to(chat: &Chat, id: &SessionId, last: &Last) -> Result<Vec<
         ));
     }
     Ok(pages.into_iter().rev().flatten().collect())
+}
+
+/// Returns the title of the original, unless it comes from another version of the first message than the one that the fork
+/// contains: then the fork is named after its own.
+async fn title(chat: &Chat, original: &SessionSummary, messages: &[Message]) -> Result<String, Problem> {
+    let id = &original.session_id;
+    let kept = original.title.clone();
+    let Some(first) = messages.first().filter(|first| title_of(first) != kept) else { return Ok(kept) };
+    let all = chat.history.versions(id).await?;
+    let Some(family) = all.into_iter().find(|family| first.turn.as_ref() == Some(&family.turn)) else {
+        return Ok(kept);
+    };
+    let names_it = |message: &Message| {
+        let is_version = message.turn.as_ref().is_some_and(|turn| family.turns.contains(turn));
+        is_version && message.role == Role::User && title_of(message) == kept
+    };
+    let mut after = None;
+    loop {
+        let page = chat.history.aside(id, after, PAGE).await?;
+        if page.iter().any(|aside| names_it(&aside.message)) {
+            return Ok(title_of(first));
+        }
+        let Some(last) = page.last() else { return Ok(kept) };
+        after = Some(last.message.id);
+    }
 }
 
 /// Gives the fork the model, the effort and the instructions of the original.

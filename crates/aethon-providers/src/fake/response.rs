@@ -175,8 +175,8 @@ unless a line of it is a **directive**.
 
 ## What to do next
 
-1. stop the server, and run `aethon-cli init`, which asks for a model and its key
-2. start it again, and ask what you like
+1. begin a new conversation, and open *Use a real model* there; or, in a terminal, run `aethon-cli init` and start Aethon again
+2. ask what you like
    - `aethon-cli doctor` says what is missing
 
 - [x] Aethon runs, and keeps your conversations

@@ -14,7 +14,7 @@ import { enterHint, isComposing, sends } from "./enter.js";
 import { ModelChoice } from "./model-choice.js";
 import { pastedTable } from "./pasted-table.js";
 import { fits } from "./size.js";
-import { SlashMenu } from "./slash-menu.js";
+import { commandIn, SlashMenu, withoutEscape } from "./slash-menu.js";
 import { VoiceButton } from "./voice-button.js";
 
 /** @import { Choice } from "./choices.js" */
@@ -76,6 +76,7 @@ export class Composer {
   #session = "";
   #isBusy = false;
   #isTooLong = false;
+  /** Whether the message calls an unknown command, which is said. */ #isHeld = false;
 
   /** @param {ComposerActions} actions */
   constructor(actions) {
@@ -107,6 +108,7 @@ export class Composer {
     });
     this.#text.addEventListener("keydown", (event) => this.#key(event));
     this.#text.addEventListener("input", () => {
+      this.#release();
       if (this.#isTooLong) this.#weigh();
       this.#changed();
       this.#slash.look();
@@ -168,6 +170,7 @@ export class Composer {
   switchTo(name) {
     this.#slash.close();
     this.hush();
+    this.#release();
     this.#session = name;
     this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();
@@ -235,9 +238,32 @@ export class Composer {
     const text = this.#text.value.trim();
     if (!text && this.#tray.files.length === 0) return;
     if (this.#tray.isWaiting || !this.#weigh()) return;
+    if (commandIn(text) !== null) return void this.#sendCommand(text);
+    this.#sendNow(withoutEscape(text));
+  }
+
+  /** @param {string} text */
+  #sendNow(text) {
     this.#text.value = "";
     const files = this.#tray.take();
     this.#actions.send(text, files);
+  }
+
+  /** Sends a message that begins like a command, unless there is no such command. @param {string} text */
+  async #sendCommand(text) {
+    const session = this.#session;
+    const objection = await this.#slash.objection(text);
+    // What was changed meanwhile is not what was to be sent.
+    if (session !== this.#session || text !== this.#text.value.trim()) return;
+    if (!objection) return this.#sendNow(text);
+    this.#isHeld = true;
+    this.#tray.complain(objection);
+  }
+
+  /** Takes back what was said of an unknown command. */
+  #release() {
+    if (this.#isHeld) this.#tray.complain("");
+    this.#isHeld = false;
   }
 
   /** Warns while the message is too large. @returns {boolean} whether it fits */

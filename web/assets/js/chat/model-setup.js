@@ -165,12 +165,14 @@ export class ModelSetup {
     const errors = problem instanceof Problem ? problem.errors : [];
     const named = errors.find(({ field }) => field in this.#fields && !this.#fields[/** @type {Name} */ (field)].row.hidden);
     if (!named) {
-      this.#fault.textContent = errors[0]?.message ?? problem.message;
+      fill(this.#fault, ...sentence(errors[0]?.message ?? problem.message));
       this.#provider.focus();
       return;
     }
     const { box, fault } = this.#fields[/** @type {Name} */ (named.field)];
-    fault.textContent = named.message;
+    // The server looks for a key in its environment as well, so that only its answer says that there is none.
+    const isKeyMissing = named.field === "key" && !this.#wish().key && !this.#wish().host;
+    fill(fault, ...sentence(isKeyMissing ? words.keyMissing : named.message));
     box.setAttribute("aria-invalid", "true");
     box.focus();
   }

@@ -19,6 +19,9 @@ import { slashWords as words } from "../texts/slash.js";
 /** For how long SOPs and prompts that were read are offered without asking again. */
 const freshMs = 10000;
 
+/** The commands that the assistant itself answers, for every client alike. */
+const ofAssistant = ["mcp", "model", "work"];
+
 /** @type {Path<SopList>} */ const sopsPath = "/api/sops";
 /** @type {Path<PromptList>} */ const promptsPath = "/api/prompts";
 
@@ -32,6 +35,7 @@ export class SlashMenu {
   /** @type {SavedPrompt[]} */ #prompts = [];
   #readAt = -freshMs;
   #isDismissed = false;
+  /** Whether all SOPs and prompts are known, so that any other name is none. */ #knowsAll = false;
 
   /** @param {HTMLTextAreaElement} field @param {SlashActions} actions */
   constructor(field, actions) {
@@ -87,9 +91,24 @@ export class SlashMenu {
     this.#readAt = performance.now();
     const sops = request(sopsPath).then((answer) => (this.#sops = answer.enabled ? answer.sops : []));
     const prompts = request(promptsPath).then((answer) => (this.#prompts = answer.prompts));
-    await Promise.allSettled([sops, prompts]);
+    const read = await Promise.allSettled([sops, prompts]);
+    this.#knowsAll = read.every(({ status }) => status === "fulfilled");
     const typed = typedName(this.#field.value, this.#field.selectionStart);
     if (typed !== null && !this.#isDismissed && document.activeElement === this.#field) this.#show(typed);
+  }
+
+  /**
+   * What to say of a message that calls a command which does not exist; "" if it can be sent. A name of which it is not known whether
+   * it is a SOP is sent: the server knows.
+   * @param {string} text
+   */
+  async objection(text) {
+    const name = commandIn(text);
+    const known = () => [...this.#choices().map((one) => one.name.toLowerCase()), ...ofAssistant];
+    if (name === null || known().includes(name)) return "";
+    await this.#read();
+    if (!this.#knowsAll || known().includes(name)) return "";
+    return words.unknown(name, nearest(name, known()));
   }
 
   /** Has prompts that were changed on this page read again. */
@@ -142,6 +161,31 @@ const choice = (kind, name, detail, group) => ({ key: `${kind}:${name}`, name, l
 export function typedName(text, caret) {
   const match = /^\/([\p{L}\d_-]*)$/u.exec(text);
   return match && caret === text.length ? match[1].toLowerCase() : null;
+}
+
+/** The name of the command that a message begins with, in lower case; null if it begins otherwise, such as with a path. @param {string} text */
+export const commandIn = (text) => /^\/([\p{L}\d_-]+)(?:\s|$)/u.exec(text)?.[1].toLowerCase() ?? null;
+
+/** The text that a message stands for: two slashes before a name are for one, as in the terminal. @param {string} text */
+export const withoutEscape = (text) => (text.startsWith("//") && commandIn(text.slice(1)) ? text.slice(1) : text);
+
+/** The name that differs least, if it is near enough to be a slip; "" without one. @param {string} name @param {string[]} known */
+export function nearest(name, known) {
+  const all = known.map((one) => ({ one, far: distance(name, one) })).sort((a, b) => a.far - b.far);
+  const most = Math.max(1, Math.floor(name.length / 2));
+  return all.length > 0 && all[0].far <= most ? all[0].one : "";
+}
+
+/** How many letters are put in, taken out or replaced between two names. @param {string} from @param {string} to */
+function distance(from, to) {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1];
+    for (let at = 0; at < to.length; at += 1)
+      next.push(Math.min(row[at + 1] + 1, next[at] + 1, row[at] + Number(letter !== to[at])));
+    row = next;
+  }
+  return row[to.length];
 }
 
 /**

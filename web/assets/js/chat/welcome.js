@@ -37,7 +37,8 @@ export function welcome(status, suggest, remark, setup) {
         ),
     ),
     status?.model_ready === false && (setup ?? modelMissing(status)),
-    status?.demo === true && note({ title: texts.model.demoTitle, text: texts.model.demoHint, icon: "key" }),
+    status?.demo === true &&
+      note({ title: texts.model.demoTitle, text: setup ? texts.model.demoForm : texts.model.demoHint, icon: "key" }),
     status?.demo === true && setup && folded(setup),
     remark && note({ text: remark }),
     reach(status),

@@ -11,7 +11,7 @@ const WIDTHS = {
   "w-m": 168,
   "w-l": 240,
   "w-time": 124,
-  "w-outcome": 136,
+  "w-outcome": 164,
   "w-cost": 92,
   "w-kind": 120,
   "w-state": 176,

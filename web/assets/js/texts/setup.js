@@ -19,6 +19,7 @@ export const setupWords = translated("setup", {
   key: "Key",
   keyHint: "Kept in a file of its own on this machine, readable by you only. It is sent to this service and nowhere else.",
   keyOptional: "Leave it empty if the server asks for none.",
+  keyMissing: "This service wants a key. Type it here.",
   host: "Address",
   hostHints: /** @type {Record<string, string>} */ ({
     openai: "Leave it empty for OpenAI itself. Another server: its base address, ending in /v1.",

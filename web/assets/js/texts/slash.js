@@ -21,6 +21,9 @@ export const slashWords = translated("slash.slashWords", {
     instructions: "What the assistant heeds in this conversation",
     prompts: "Write and change saved prompts",
   },
+  /** @param {string} name @param {string} near */
+  unknown: (name, near) =>
+    `There is no command /${name} here, and nothing was sent.${near ? ` The nearest is /${near}.` : " A slash alone lists those there are."} To send it as a message, begin with two slashes: //${name}`,
   nothingToExport: "There is nothing in this conversation yet.",
 });
 

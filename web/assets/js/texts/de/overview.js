@@ -50,7 +50,9 @@ export const overviewWords = {
   notReady: "Aethon nimmt keine neuen Nachrichten an",
   noModel: "Kein Modell antwortet",
   demo: "Dies ist eine Vorführung: Es antwortet ein Modell ohne Netz.",
-  demoRemedy: "`aethon-cli init` richtet ein echtes ein; danach Aethon neu starten.",
+  demoRemedy:
+    "Ein echtes lässt sich in einem neuen Chat unter „Ein echtes Modell verwenden“ wählen, oder mit `aethon-cli init`; danach Aethon neu starten.",
+  toChat: "Zum Chat",
   asked: (n) => `${plural(n, "Frage wartet", "Fragen warten")} auf Sie`,
   answer: "Antworten",
   budgetGone: "Das Budget für heute ist aufgebraucht",

@@ -19,6 +19,7 @@ export const setupWords = {
   keyHint:
     "Liegt in einer eigenen Datei auf diesem Rechner, nur für Sie lesbar. Er wird an diesen Dienst gesendet und nirgendwohin sonst.",
   keyOptional: "Leer lassen, wenn der Server keinen verlangt.",
+  keyMissing: "Dieser Dienst verlangt einen Schlüssel. Bitte hier eingeben.",
   host: "Adresse",
   hostHints: {
     openai: "Leer lassen für OpenAI selbst. Für einen anderen Server seine Basisadresse, die auf /v1 endet.",

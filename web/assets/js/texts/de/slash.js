@@ -18,6 +18,8 @@ export const slashWords = {
     instructions: "Was der Assistent in dieser Unterhaltung beachtet",
     prompts: "Gespeicherte Prompts schreiben und ändern",
   },
+  unknown: (name, near) =>
+    `Einen Befehl /${name} gibt es hier nicht; nichts wurde gesendet.${near ? ` Am nächsten kommt /${near}.` : " Ein Schrägstrich allein listet alle auf."} Als Nachricht wird es mit zwei Schrägstrichen gesendet: //${name}`,
   nothingToExport: "In dieser Unterhaltung steht noch nichts.",
 };
 

@@ -79,6 +79,8 @@ export const texts = {
     demoTitle: "Dies ist eine Vorführung",
     demoHint:
       "Es antwortet ein Modell ohne Netz, weil kein anderes eingerichtet ist. aethon-cli init richtet ein echtes ein; danach Aethon neu starten.",
+    demoForm:
+      "Es antwortet ein Modell ohne Netz, weil kein anderes eingerichtet ist. Hier unter „Ein echtes Modell verwenden“ eines wählen; es antwortet sofort.",
     switched: (model, reason) => (reason ? `Beantwortet von ${model}: ${reason}` : `Beantwortet von ${model}`),
   },
 

@@ -21,6 +21,7 @@ import { rowTitle, table } from "../../../components/table.js";
 import { approvalsPath } from "../../approvals-path.js";
 import { approvalList, denyAll, hasKept, keptQuestions } from "../../approvals.js";
 import { exactTime } from "../../exact-time.js";
+import { actionName, outcomeOf } from "./outcome.js";
 
 /** @import { Path } from "../../../shared/api.js" */
 /** @import { Audit, AuditEntry, Grant } from "../../../wire/api.js" */
@@ -174,7 +175,7 @@ function pastDecisions(context) {
       (row) =>
         (!wanted.kind || row.action === wanted.kind) &&
         asked.every((word) =>
-          `${row.subject} ${row.outcome} ${row.by} ${row.detail} ${row.session_id ?? ""}`.toLowerCase().includes(word),
+          searched(row).includes(word),
         ),
     );
     count.textContent = words.count(found.length, rows.length);
@@ -214,10 +215,16 @@ function pastDecisions(context) {
   return { element, soon: answers.soon };
 }
 
-/** @param {string} outcome @returns {Node} */
-function outcomeBadge(outcome) {
-  const isGood = /^(approve|allow|grant|done|ok)/.test(outcome);
-  return badge(words.outcomes[outcome] ?? visibleText(outcome), isGood ? "good" : "bad", isGood ? "check" : "close");
+/** What a search looks through: what is shown as well as what was recorded. @param {Row} row */
+const searched = (row) =>
+  [row.subject, row.outcome, outcomeOf(row.action, row.outcome).label, actionName(row.action), row.by, row.detail, row.session_id ?? ""]
+    .join(" ")
+    .toLowerCase();
+
+/** @param {Row} row @returns {Node} */
+function outcomeBadge({ action, outcome }) {
+  const { label, tone, icon } = outcomeOf(action, outcome);
+  return badge(label, tone, icon);
 }
 
 /** @type {import("../../../components/table.js").Column<Row>[]} */
@@ -229,6 +236,7 @@ const columns = [
       rowTitle({
         press: () => openRow(row),
         label: [
+          `${actionName(row.action)} · `,
           make("span", { class: "mono small" }, ...visible(row.subject)),
           " ",
           make("span", { class: "is-soft small" }, ...visible(row.detail.replace(/\s+/g, " ").slice(0, 160))),
@@ -241,7 +249,7 @@ const columns = [
     title: words.columns.outcome,
     width: "w-outcome",
     sort: (row) => row.outcome,
-    cell: (row) => outcomeBadge(row.outcome),
+    cell: (row) => outcomeBadge(row),
   },
   { id: "by", title: words.columns.by, width: "w-m", isWide: true, class: "is-soft", cell: (row) => visible(row.by) },
   { id: "where", title: words.columns.where, width: "w-m", isWide: true, cell: (row) => sessionLink(row.session_id) },
@@ -263,7 +271,8 @@ function openRow(row) {
     title: row.subject,
     body: [
       pairs(
-        [words.columns.outcome, outcomeBadge(row.outcome)],
+        [words.kind, actionName(row.action)],
+        [words.columns.outcome, outcomeBadge(row)],
         [words.columns.at, exactTime(row.at)],
         [words.columns.by, row.by && make("span", {}, ...visible(row.by))],
         [words.columns.where, sessionLink(row.session_id)],

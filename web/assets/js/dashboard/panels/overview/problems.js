@@ -1,5 +1,6 @@
 // The current problems, worst first, each with a remedy. Pure: derived from API answers.
 
+import { at } from "../../../shared/base.js";
 import { counted, fixed } from "../../../shared/count.js";
 import { overviewWords as words } from "../../../texts/overview.js";
 import { hrefOf } from "../../route.js";
@@ -74,7 +75,7 @@ export function troubles({ status, unready, usage, features, jobs, outbox, sops,
       href: "#/usage",
       action: words.showBudget,
     },
-    status?.demo && { tone: "warn", title: words.demo, text: words.demoRemedy },
+    status?.demo && { tone: "warn", title: words.demo, text: words.demoRemedy, href: at("/"), action: words.toChat },
   ];
   const kept = /** @type {Trouble[]} */ (found.filter(Boolean));
   return kept.sort((one, other) => Number(other.tone === "bad") - Number(one.tone === "bad"));
