@@ -33,6 +33,7 @@ export const approvals = translated("approvals", {
     ["deletion", "Deletions"],
     ["tools", "Changes of tools"],
     ["command", "Commands in the background"],
+    ["files", "Files put back"],
     ["secret", "Secrets"],
     ["sign_in", "Sign-ins"],
     ["access", "Wrong tokens"],
@@ -47,6 +48,7 @@ export const approvals = translated("approvals", {
     deletion: "Deletion",
     tools: "Change of a tool",
     command: "Command in the background",
+    files: "Changed files",
     secret: "Secret",
     sign_in: "Sign-in",
     access: "Access",
@@ -70,6 +72,8 @@ export const approvals = translated("approvals", {
     removed: "Removed",
     stored: "Stored",
     started: "Started",
+    put_back: "Put back",
+    made_again: "Made again",
   }),
   /** Outcomes that need other words after some actions. */
   ofActions: /** @type {Record<string, string>} */ ({
