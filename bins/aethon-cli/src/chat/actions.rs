@@ -60,7 +60,8 @@ pub(super) async fn last_message(backend: &mut dyn Backend) -> Result<OthersTurn
     let turns = Transcript::of(&conversation).map(|transcript| transcript.turns).unwrap_or_default();
     let last = turns.into_iter().rev().map(|turn| turn.other).find(|turn| {
         let by_program = turn.outcome.model.is_empty() && turn.outcome.stop_reason == "end";
-        !turn.said.is_empty() && !(by_program && turn.said.starts_with('/'))
+        let is_command = by_program && turn.said.starts_with('/');
+        !turn.said.is_empty() && !is_command
     });
     last.context(NOTHING_SAID)
 }

@@ -19,6 +19,7 @@ use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use self::surveyed::{Surveyed, last_act};
 use super::workspace::Workspace;
 use super::writable::Writable;
 use crate::changes::{
@@ -62,16 +63,6 @@ struct Target {
 enum Stop {
     ChangedSince,
     NotKept,
-}
-
-/// The file of some records, as it was found.
-struct Surveyed<'r> {
-    /// As tools show it.
-    shown: String,
-    /// The records, oldest first.
-    records: Vec<&'r Record>,
-    /// What each of them means.
-    steps: Vec<Step>,
 }
 
 /// Why a file stays as it is: taking back what cannot be undone would lose it.
@@ -459,25 +450,6 @@ impl ChangedFiles {
     }
 }
 
-impl<'r> Surveyed<'r> {
-    /// The record of an act that put the file back.
-    fn of_act(&self, act: &TurnId) -> Option<&'r Record> {
-        self.records.iter().copied().find(|record| record.is_put_back() && record.head.turn == *act)
-    }
-
-    /// Why what this record says cannot be undone; `None` if it can.
-    fn why_not_again(&self, record: &Record) -> Option<PutBackOutcome> {
-        // Whatever came after it must be taken back first.
-        let last = self.records.iter().zip(&self.steps).rev().find(|(_, step)| step.is_there());
-        match last {
-            Some((last, Step::PutBack)) if last.name == record.name => {
-                (record.head.earlier == Earlier::NotKept).then_some(PutBackOutcome::NotKept)
-            }
-            _ => Some(PutBackOutcome::ChangedSince),
-        }
-    }
-}
-
 impl Now {
     /// What it is recognised by; `None` if it could not be read.
     fn state(&self) -> Option<FileState> {
@@ -513,13 +485,6 @@ fn by_file(records: &[Record]) -> Vec<(&str, Vec<&Record>)> {
 fn is_known(length: u64, records: &[&Record]) -> bool {
     let is_it = |state: &FileState| matches!(state, FileState::Present { bytes, .. } if *bytes == length);
     records.iter().any(|record| is_it(&record.head.before) || is_it(&record.head.after))
-}
-
-/// The newest act that put files back and was not undone.
-fn last_act<'s>(surveyed: &'s [Surveyed<'_>]) -> Option<&'s TurnId> {
-    let all = surveyed.iter().flat_map(|file| file.records.iter().zip(&file.steps));
-    let acts = all.filter(|(record, step)| record.is_put_back() && step.is_there());
-    acts.map(|(record, _)| &record.head.turn).max()
 }
 
 /// Whether another session has made a file what it is, later than any of these records.
@@ -604,5 +569,6 @@ impl FileHistory for ChangedFiles {
     }
 }
 
+mod surveyed;
 #[cfg(test)]
 mod tests;
