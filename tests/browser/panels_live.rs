@@ -143,7 +143,7 @@ fn a_decision_that_was_carried_out_is_not_marked_as_a_refusal() {
     page.go("/dashboard#/approvals");
     page.until("it is among the decisions", "one('.panel-approvals tbody tr[data-key]')");
     let badge = "one('.panel-approvals tbody tr[data-key] .badge')";
-    assert_eq!(page.browser.text(&format!("{badge}.innerText.trim()")), "Done");
+    assert_eq!(page.browser.text(&format!("{badge}.innerText.trim()")), "Deleted");
     assert_eq!(page.browser.text(&format!("{badge}.dataset.tone")), "good");
     page.assert_clean();
 }

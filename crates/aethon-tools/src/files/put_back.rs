@@ -109,12 +109,14 @@ impl ChangedFiles {
     ) -> Result<T> {
         self.journal.fetch(session).await;
         let (own, session) = (self.clone(), session.clone());
-        let done = blocking(move || {
-            let mut records = own.journal.records(&session)?;
-            records.retain(|record| record.head.at >= since);
-            look(&own, &records)
-        });
+        let done = blocking(move || look(&own, &own.records(&session, since)?));
         done.await.map_err(|error| failed(&error))
+    }
+
+    fn records(&self, session: &SessionId, since: Timestamp) -> io::Result<Vec<Record>> {
+        let mut records = self.journal.records(session)?;
+        records.retain(|record| record.head.at >= since);
+        Ok(records)
     }
 
     /// Acts on them, one act at a time, and returns what happened to each file. `outcome`: what the audit calls it.
@@ -125,14 +127,15 @@ impl ChangedFiles {
         outcome: &str,
         act: impl FnOnce(&Self, &[Record]) -> io::Result<Done> + Send + 'static,
     ) -> Result<Vec<FilePutBack>> {
-        let acting = self.acting.clone();
-        let acted = self.with_records(session, since, move |own, records| {
-            let _acting = acting.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut done = act(own, records)?;
+        self.journal.fetch(session).await;
+        let (own, of) = (self.clone(), session.clone());
+        let acted = blocking(move || {
+            let _acting = own.acting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = act(&own, &own.records(&of, since)?)?;
             done.removed.extend(own.journal.make_room()?);
             Ok(done)
         });
-        let done = acted.await?;
+        let done = acted.await.map_err(|error| failed(&error))?;
         self.journal.share(&done.written, &done.removed).await;
         self.note(session, outcome, &done.files).await;
         Ok(done.files)
