@@ -45,6 +45,13 @@ fn nothing_moves_while_a_page_loads_on_a_phone() {
     assert_nothing_moves(true);
 }
 
+/// Delays what arrives over sockets, so that panels wait visibly for their connection.
+const LATE_SOCKETS: &str = "for (const type of ['open', 'message']) {
+    Object.defineProperty(WebSocket.prototype, `on${type}`, {set(listener) {
+        this.addEventListener(type, (event) => setTimeout(() => listener.call(this, event), 400));
+    }});
+}";
+
 fn assert_nothing_moves(is_phone: bool) {
     let words = ["Plans for the garden", "Rent is due on the 5th.\nPay it."].map(str::to_owned);
     let Some(used_server) = UsedServer::open(&words) else { return };
@@ -55,6 +62,7 @@ fn assert_nothing_moves(is_phone: bool) {
     }
     // On a slow machine what comes later comes visibly later.
     page.browser.devtools("Emulation.setCPUThrottlingRate", &json!({"rate": 6}));
+    page.browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({"source": LATE_SOCKETS}));
     page.go("/#/talk-0");
     page.browser.reload();
     page.until("the conversation is there", "shown(one('#message')) && one('.turn') && !one('.skeleton')");

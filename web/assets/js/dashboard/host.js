@@ -48,7 +48,8 @@ export class PanelHost {
     this.#frame.setCurrent(panel?.id ?? "");
     fill(this.#frame.tools);
     if (!panel) return this.#unknown(location.hash);
-    this.#frame.setTitle(panel.label);
+    // What is known beforehand stands there before the panel is loaded, so that it moves nothing.
+    this.#frame.setTitle(panel.label, panel.hasPages && route.parts.length > 0 ? hrefOf(panel.id) : undefined);
     this.#frame.announce(panel.label);
     fill(this.#frame.body, skeleton(6));
     scrollTo(0, 0);

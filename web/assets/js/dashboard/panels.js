@@ -24,7 +24,8 @@ import { shell } from "../texts/shell.js";
  * @typedef {{live?: (...event: LiveEvent) => void, refresh?: (isNew?: boolean) => void,
  *   route?: (parts: string[], query: URLSearchParams) => boolean | void, unmount?: () => void}} Mounted
  * @typedef {(root: HTMLElement, context: Context) => Mounted | void} Mount
- * @typedef {{id: string, label: string, icon: string, group: string, hasStyles?: boolean}} Panel
+ * With `hasPages`, an address below the panel's is a page of its own with a link back, rather than a drawer above the list.
+ * @typedef {{id: string, label: string, icon: string, group: string, hasStyles?: boolean, hasPages?: boolean}} Panel
  */
 
 const { panels: label, groups } = shell;
@@ -35,11 +36,11 @@ export const panels = [
   { id: "company", label: label.company, icon: "people", group: groups.now, hasStyles: true },
   { id: "monitor", label: label.monitor, icon: "pulse", group: groups.now, hasStyles: true },
   { id: "approvals", label: label.approvals, icon: "shield", group: groups.now, hasStyles: true },
-  { id: "sessions", label: label.sessions, icon: "chat", group: groups.work, hasStyles: true },
+  { id: "sessions", label: label.sessions, icon: "chat", group: groups.work, hasStyles: true, hasPages: true },
   { id: "agents", label: label.agents, icon: "spark", group: groups.work, hasStyles: true },
-  { id: "sops", label: label.sops, icon: "steps", group: groups.work, hasStyles: true },
+  { id: "sops", label: label.sops, icon: "steps", group: groups.work, hasStyles: true, hasPages: true },
   { id: "scheduler", label: label.scheduler, icon: "clock", group: groups.work, hasStyles: true },
-  { id: "recordings", label: label.recordings, icon: "record", group: groups.work, hasStyles: true },
+  { id: "recordings", label: label.recordings, icon: "record", group: groups.work, hasStyles: true, hasPages: true },
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
   { id: "channels", label: label.channels, icon: "send", group: groups.system, hasStyles: true },
   { id: "usage", label: label.usage, icon: "coins", group: groups.system, hasStyles: true },
