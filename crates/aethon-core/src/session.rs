@@ -3,6 +3,7 @@
 //! Two traits over the same storage. [`TurnLog`] is for the engine: every method is one durable transaction, and what
 //! it has returned survives a crash. [`Transcripts`] is for pages, the API and the terminal.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -215,6 +216,25 @@ pub trait Transcripts: SessionKeeping {
     /// Puts a message that belongs to no turn into a session, creating the session if necessary. Posting with the same
     /// `key` again adds nothing and returns `None`.
     async fn post(&self, id: &SessionId, key: &str, message: Message) -> Result<Option<MessageId>>;
+}
+
+/// Reads the messages of the live branch page by page, from the newest back, at most `limit` at a time. Each page, oldest message
+/// first, goes to `visit`, which ends the reading with what it has found; `None` if it has seen all.
+pub async fn read_back<T>(
+    transcripts: &dyn Transcripts,
+    id: &SessionId,
+    limit: usize,
+    mut visit: impl FnMut(Vec<Message>) -> ControlFlow<T>,
+) -> Result<Option<T>> {
+    let mut before = None;
+    loop {
+        let page = transcripts.messages(id, before, limit).await?;
+        let Some(first) = page.first() else { return Ok(None) };
+        before = Some(first.id);
+        if let ControlFlow::Break(found) = visit(page) {
+            return Ok(Some(found));
+        }
+    }
 }
 
 /// How much of a session is removed.

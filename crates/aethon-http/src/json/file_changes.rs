@@ -1,10 +1,12 @@
 //! Documents about the files that tools have changed in a conversation, and what happened to them when they were put back.
 
+use std::ops::ControlFlow;
+
 use aethon_core::error::Result;
 use aethon_core::file_changes::{FileChange, FileChanges, FilePutBack};
 use aethon_core::ids::{SessionId, TurnId, is_unique};
 use aethon_core::message::{Block, Message};
-use aethon_core::session::SessionQuery;
+use aethon_core::session::{SessionQuery, read_back};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -127,11 +129,7 @@ struct Since {
 
 async fn since(chat: &Chat, id: &SessionId, from: &TurnId) -> Result<Since> {
     let mut since = Since::default();
-    let mut before = None;
-    loop {
-        let page = chat.transcripts.messages(id, before, PAGE).await?;
-        let Some(first) = page.first() else { return Ok(since) };
-        before = Some(first.id);
+    let visit = |page: Vec<Message>| {
         for message in page.iter().rev() {
             since.has_turn |= message.turn.as_ref() == Some(from);
             if message.turn.as_ref().is_some_and(|turn| turn >= from) {
@@ -142,10 +140,14 @@ async fn since(chat: &Chat, id: &SessionId, from: &TurnId) -> Result<Since> {
             }
         }
         // Turns grow with time, so there is nothing further back.
-        if first.turn.as_ref().is_some_and(|turn| turn < from) {
-            return Ok(since);
-        }
-    }
+        end_if(page.first().and_then(|first| first.turn.as_ref()).is_some_and(|turn| turn < from))
+    };
+    read_back(&*chat.transcripts, id, PAGE, visit).await?;
+    Ok(since)
+}
+
+fn end_if(is_over: bool) -> ControlFlow<()> {
+    if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// How many calls of these tools ran, by the results in a message.
@@ -167,17 +169,12 @@ async fn commands_of_specialists(chat: &Chat, id: &SessionId, since: Timestamp) 
     let asked = chat.transcripts.sessions(query).await?.sessions.into_iter();
     let mut commands = 0;
     for session in asked.filter(|session| session.sender == id.as_str()) {
-        let mut before = None;
-        loop {
-            let page = chat.transcripts.messages(&session.session_id, before, PAGE).await?;
-            let Some(first) = page.first() else { break };
-            before = Some(first.id);
+        let visit = |page: Vec<Message>| {
             let recent = page.iter().filter(|message| message.created_at >= since);
             commands += recent.map(|message| calls(message, |name| name == COMMANDS)).sum::<usize>();
-            if first.created_at < since {
-                break;
-            }
-        }
+            end_if(page.first().is_some_and(|first| first.created_at < since))
+        };
+        read_back(&*chat.transcripts, &session.session_id, PAGE, visit).await?;
     }
     Ok(commands)
 }

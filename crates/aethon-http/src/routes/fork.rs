@@ -1,10 +1,12 @@
 //! `POST /api/sessions/{id}/fork`: a new conversation with the history of another one up to a message.
 
+use std::ops::ControlFlow;
+
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{MessageId, SessionId, TurnId, unique};
 use aethon_core::import::NewSession;
 use aethon_core::message::{Message, Role};
-use aethon_core::session::{SessionPatch, SessionSummary, title_of};
+use aethon_core::session::{SessionPatch, SessionSummary, read_back, title_of};
 use aethon_core::version::Expected;
 use http::StatusCode;
 use schemars::JsonSchema;
@@ -112,12 +114,8 @@ fn last(wanted: Wanted) -> Result<Last, Problem> {
 async fn messages_up_to(chat: &Chat, id: &SessionId, last: &Last) -> Result<Vec<Message>, Problem> {
     let mut pages: Vec<Vec<Message>> = Vec::new();
     let mut is_met = false;
-    let mut before = None;
     let mut count = 0;
-    loop {
-        let mut page = chat.transcripts.messages(id, before, PAGE).await?;
-        let Some(first) = page.first() else { break };
-        before = Some(first.id);
+    let visit = |mut page: Vec<Message>| {
         if !is_met {
             let end = page.iter().rposition(|message| last.is_met_by(message));
             page.truncate(end.map_or(0, |end| end + 1));
@@ -125,10 +123,14 @@ async fn messages_up_to(chat: &Chat, id: &SessionId, last: &Last) -> Result<Vec<
         }
         count += page.len();
         if count > MAX_MESSAGES {
-            let sentence = format!("a fork has at most {MAX_MESSAGES} messages; choose an earlier one");
-            return Err(Problem::new(StatusCode::CONFLICT, "too_long", sentence));
+            return ControlFlow::Break(());
         }
         pages.push(page);
+        ControlFlow::Continue(())
+    };
+    if read_back(&*chat.transcripts, id, PAGE, visit).await?.is_some() {
+        let sentence = format!("a fork has at most {MAX_MESSAGES} messages; choose an earlier one");
+        return Err(Problem::new(StatusCode::CONFLICT, "too_long", sentence));
     }
     if !is_met {
         return Err(Problem::new(

@@ -1,13 +1,14 @@
 //! Tells the next turn of a conversation which files the owner has put back since the last one, so that the model does not take
 //! them for what it made of them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use aethon_core::error::Result;
 use aethon_core::hook::{AddedContext, FILES_CONTEXT, Hook, TurnContext};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Failure, Inbound, Intent};
-use aethon_core::session::Transcripts;
+use aethon_core::message::{Failure, Inbound, Intent, Message};
+use aethon_core::session::{Transcripts, read_back};
 use async_trait::async_trait;
 
 use super::put_back::{ChangedFiles, IsPutBack};
@@ -74,16 +75,12 @@ impl PutBackNews {
         this: &TurnId,
         beyond: Option<&TurnId>,
     ) -> Result<Option<TurnId>> {
-        let mut before = None;
-        loop {
-            let page = self.transcripts.messages(session, before, PAGE).await?;
-            let Some(first) = page.first() else { return Ok(None) };
-            before = Some(first.id);
-            let is_last = |turn: &&TurnId| *turn != this && beyond.is_none_or(|beyond| *turn < beyond);
-            if let Some(last) = page.iter().rev().filter_map(|message| message.turn.as_ref()).find(is_last) {
-                return Ok(Some(last.clone()));
-            }
-        }
+        let is_last = |turn: &TurnId| turn != this && beyond.is_none_or(|beyond| turn < beyond);
+        let visit = |page: Vec<Message>| {
+            let mut turns = page.into_iter().rev().filter_map(|message| message.turn);
+            turns.find(is_last).map_or(ControlFlow::Continue(()), ControlFlow::Break)
+        };
+        read_back(&*self.transcripts, session, PAGE, visit).await
     }
 }
 
