@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::file_copies::FileCopies;
-use aethon_core::ids::{SessionId, unique};
+use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::turn::Trust;
 use aethon_files::Directory;
 use jiff::Timestamp;
@@ -58,14 +58,6 @@ impl ChangeJournal {
         Self { copies, ..self }
     }
 
-    /// Removes records that are too old. Blocks.
-    pub(crate) fn sweep(&self) -> io::Result<()> {
-        match self.existing()? {
-            Some(folder) => make_room(&folder, self.now()).map(drop),
-            None => Ok(()),
-        }
-    }
-
     /// Removes the records that are too old or for which there is no room, and returns them. Blocks.
     pub(crate) fn make_room(&self) -> io::Result<Vec<RecordName>> {
         self.existing()?.map_or_else(|| Ok(Vec::new()), |folder| make_room(&folder, self.now()))
@@ -99,17 +91,28 @@ impl ChangeJournal {
 
     /// Returns the records of a session, oldest first. Blocks.
     pub(crate) fn records(&self, session: &SessionId) -> io::Result<Vec<Record>> {
-        let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
-        let names = names(&folder)?.into_iter().filter(|name| name.is_of(session));
-        let records = names.filter_map(|name| Some(Record { head: head(&folder, &name)?, name }));
+        let mut records = self.opened(|name| name.is_of(session))?;
         // Two sessions whose digests begin alike are told apart here.
-        Ok(records.filter(|record| record.head.session == *session).collect())
+        records.retain(|record| record.head.session == *session);
+        Ok(records)
+    }
+
+    /// Returns whether the owner has put a file back since the beginning of a turn of a session. No older record is opened. Blocks.
+    pub(crate) fn has_put_back_since(&self, session: &SessionId, turn: &TurnId) -> io::Result<bool> {
+        // Ids of records and of turns grow with the same time.
+        let newer = self.opened(|name| name.is_of(session) && name.id() > turn.as_str())?;
+        Ok(newer.iter().any(Record::is_put_back))
     }
 
     /// Returns the records of all other sessions. Blocks.
     pub(crate) fn records_of_others(&self, session: &SessionId) -> io::Result<Vec<Record>> {
+        self.opened(|name| !name.is_of(session))
+    }
+
+    /// Opens the records whose names fit.
+    fn opened(&self, fits: impl Fn(&RecordName) -> bool) -> io::Result<Vec<Record>> {
         let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
-        let names = names(&folder)?.into_iter().filter(|name| !name.is_of(session));
+        let names = names(&folder)?.into_iter().filter(fits);
         Ok(names.filter_map(|name| Some(Record { head: head(&folder, &name)?, name })).collect())
     }
 

@@ -100,19 +100,7 @@ impl ChangedFiles {
         Self { audit: Some(audit), ..self }
     }
 
-    /// Looks at the records of a session since it was created.
-    async fn with_records<T: Send + 'static>(
-        &self,
-        session: &SessionId,
-        since: Timestamp,
-        look: impl FnOnce(&Self, &[Record]) -> io::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        self.journal.fetch(session).await;
-        let (own, session) = (self.clone(), session.clone());
-        let done = blocking(move || look(&own, &own.records(&session, since)?));
-        done.await.map_err(|error| failed(&error))
-    }
-
+    /// The records of a session since it was created. Blocks.
     fn records(&self, session: &SessionId, since: Timestamp) -> io::Result<Vec<Record>> {
         let mut records = self.journal.records(session)?;
         records.retain(|record| record.head.at >= since);
@@ -157,22 +145,26 @@ impl ChangedFiles {
         }
     }
 
-    /// Returns the files that were put back after a turn and are so still. With `beyond`, only changes from before that turn
-    /// count.
+    /// Returns the files that were put back after a turn and are so still, by the records that are here. With `beyond`, only changes
+    /// from before that turn count.
     pub(super) async fn put_back_since(
         &self,
         session: &SessionId,
         after: &TurnId,
         beyond: Option<&TurnId>,
     ) -> Result<Vec<IsPutBack>> {
+        let (own, session) = (self.clone(), session.clone());
         let (after, beyond) = (after.clone(), beyond.cloned());
-        self.with_records(session, Timestamp::MIN, move |own, records| {
-            Ok(own.news(records, &after, beyond.as_ref()))
-        })
-        .await
+        let news = blocking(move || {
+            if !own.journal.has_put_back_since(&session, &after)? {
+                return Ok(Vec::new());
+            }
+            Ok(own.news(&own.journal.records(&session)?, &after, beyond.as_ref()))
+        });
+        news.await.map_err(|error| failed(&error))
     }
 
-    /// Returns whether there are records of a session. Cheap: no record is opened.
+    /// Returns whether there are records of a session, those of other instances included. Cheap: no record is opened.
     pub(super) async fn has_records(&self, session: &SessionId) -> Result<bool> {
         self.journal.fetch(session).await;
         let (journal, session) = (self.journal.clone(), session.clone());
@@ -519,7 +511,10 @@ fn failed(error: &io::Error) -> Error {
 #[async_trait]
 impl FileHistory for ChangedFiles {
     async fn changes(&self, session: &SessionId, since: Timestamp) -> Result<FileChanges> {
-        self.with_records(session, since, |own, records| Ok(own.list(records))).await
+        self.journal.fetch(session).await;
+        let (own, session) = (self.clone(), session.clone());
+        let listed = blocking(move || Ok(own.list(&own.records(&session, since)?)));
+        listed.await.map_err(|error| failed(&error))
     }
 
     async fn put_back(
@@ -568,7 +563,7 @@ impl FileHistory for ChangedFiles {
 
     async fn sweep(&self) -> Result<()> {
         let journal = self.journal.clone();
-        blocking(move || journal.sweep()).await.map_err(|error| failed(&error))
+        blocking(move || journal.make_room().map(drop)).await.map_err(|error| failed(&error))
     }
 }
 
