@@ -6,6 +6,15 @@
 
 use std::borrow::Cow;
 
+/// Shortens a line to at most so many characters and `…`, between words: before secrets are removed, because a part of one would not
+/// be recognised.
+pub fn shortened_between_words(line: String, most: usize) -> String {
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..line[..end].rfind(' ').unwrap_or(end)]),
+        None => line,
+    }
+}
+
 /// The words in every envelope.
 pub const MARKER: &str = "[UNTRUSTED EXTERNAL CONTENT]";
 const END: &str = "[END OF UNTRUSTED EXTERNAL CONTENT]";

@@ -1,13 +1,11 @@
 //! Untrusted text inside our own sentences.
 
-/// Reduces untrusted text to one short, defused line. It is cut between words: secrets are removed later, and a part of one would
-/// not be recognised.
+use aethon_core::untrusted::{defuse, shortened_between_words};
+
+/// Reduces untrusted text to one short, defused line, from which secrets are removed later.
 pub(super) fn brief(text: &str) -> String {
-    let line: String = aethon_core::untrusted::defuse(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(300) {
-        Some((at, _)) => format!("{}…", &line[..line[..at].rfind(' ').unwrap_or(at)]),
-        None => line,
-    }
+    let line: String = defuse(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    shortened_between_words(line, 300)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use aethon_core::untrusted::shortened_between_words;
 use aethon_core::visible::readable;
 use serde_json::Value;
 
@@ -139,9 +140,6 @@ fn one_line(text: &str) -> String {
     // What could control a terminal goes, and what hides or reorders text is shown for what it is.
     let text = readable(&text.replace(|c: char| c.is_control(), " "));
     let words: Vec<&str> = text.split_whitespace().collect();
-    let line = words.join(" ");
-    let Some((end, _)) = line.char_indices().nth(MAX_LEN) else { return line };
-    // Between words, because a service may quote a key, of which a part would not be recognised when secrets are removed.
-    let cut = line[..end].rfind(' ').unwrap_or(end);
-    format!("{}…", &line[..cut])
+    // A service may quote a key.
+    shortened_between_words(words.join(" "), MAX_LEN)
 }
