@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::beneath;
@@ -62,12 +62,12 @@ impl Directory {
 
     /// Returns the state of this directory. It changes whenever a name is added or removed.
     pub fn stamp(&self) -> Option<Stamp> {
-        fstat(&self.handle).ok().map(Stamp::new)
+        Stamp::of(&self.handle).ok()
     }
 
     /// Returns the state of an entry, of the link itself if it is one. It only says whether to read again.
     pub fn stamp_of(&self, name: impl AsRef<OsStr>) -> Option<Stamp> {
-        statat(&self.handle, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW).ok().map(Stamp::new)
+        Stamp::at(&self.handle, name).ok().flatten()
     }
 
     /// Reads the first `limit` bytes of a file; `None` if nothing has that name.
@@ -119,7 +119,7 @@ impl Directory {
 
 /// Judges an open file, and reads its first `limit` bytes.
 pub(crate) fn contents(file: File, limit: usize) -> Result<Contents, Refusal> {
-    let stamp = Stamp::new(fstat(&file)?);
+    let stamp = Stamp::of(&file)?;
     if stamp.kind() != FileType::RegularFile {
         return Err(Refusal::of(stamp.kind()));
     }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 
 use crate::directory::{Contents, read_bounded};
 use crate::refusal::Refusal;
@@ -24,7 +24,7 @@ pub fn read_given(path: &Path, limit: usize) -> Result<Option<Contents>, Refusal
         Err(rustix::io::Errno::NXIO) => return Err(Refusal::Kind("a socket")),
         Err(error) => return Err(error.into()),
     };
-    let stamp = Stamp::new(fstat(&file)?);
+    let stamp = Stamp::of(&file)?;
     if stamp.kind() != FileType::RegularFile {
         return Err(Refusal::of(stamp.kind()));
     }

@@ -14,10 +14,6 @@ use rustix::io::Errno;
 pub struct Stamp(Stat);
 
 impl Stamp {
-    pub(crate) fn new(stat: Stat) -> Self {
-        Self(stat)
-    }
-
     /// Returns the state of what is open.
     pub fn of(open: impl AsFd) -> io::Result<Self> {
         Ok(Self(fstat(open)?))
