@@ -44,9 +44,17 @@ pub(super) fn show_choices(conversations: &[(String, String)]) {
 
 /// Returns the last message of this conversation, with its answer.
 pub(super) async fn last_exchange(backend: &mut dyn Backend) -> Result<Option<OthersTurn>> {
+    newest_exchange(backend, |_| true).await
+}
+
+/// Returns the newest message for which this holds, with its answer.
+async fn newest_exchange(
+    backend: &mut dyn Backend,
+    fits: impl Fn(&OthersTurn) -> bool,
+) -> Result<Option<OthersTurn>> {
     let conversation = backend.look_up(LookUp::Conversation).await?;
     let turns = Transcript::of(&conversation).map(|transcript| transcript.turns).unwrap_or_default();
-    Ok(turns.into_iter().rev().map(|turn| turn.other).find(|turn| !turn.said.is_empty()))
+    Ok(turns.into_iter().rev().map(|turn| turn.other).find(|turn| !turn.said.is_empty() && fits(turn)))
 }
 
 /// The same; an error if the conversation is empty.
@@ -56,14 +64,11 @@ pub(super) async fn existing_exchange(backend: &mut dyn Backend) -> Result<Other
 
 /// Returns the last message that is no command for the program, such as `/model`. An error if there is none.
 pub(super) async fn last_message(backend: &mut dyn Backend) -> Result<OthersTurn> {
-    let conversation = backend.look_up(LookUp::Conversation).await?;
-    let turns = Transcript::of(&conversation).map(|transcript| transcript.turns).unwrap_or_default();
-    let last = turns.into_iter().rev().map(|turn| turn.other).find(|turn| {
+    let is_command = |turn: &OthersTurn| {
         let by_program = turn.outcome.model.is_empty() && turn.outcome.stop_reason == "end";
-        let is_command = by_program && turn.said.starts_with('/');
-        !turn.said.is_empty() && !is_command
-    });
-    last.context(NOTHING_SAID)
+        by_program && turn.said.starts_with('/')
+    };
+    newest_exchange(backend, |turn| !is_command(turn)).await?.context(NOTHING_SAID)
 }
 
 /// Shows the last exchange of a conversation that is continued here.
