@@ -147,6 +147,11 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
     }
 
+    /// Returns whether no delivery to a messenger waits.
+    pub fn has_delivered(&self) -> bool {
+        self.get("/api/outbox?state=waiting").json()["deliveries"].as_array().is_some_and(Vec::is_empty)
+    }
+
     /// All messages of a session as returned by the API, oldest first.
     pub fn messages(&self, session: &str) -> Vec<Value> {
         let mut messages: Vec<Value> = Vec::new();

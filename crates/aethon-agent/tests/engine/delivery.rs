@@ -191,17 +191,17 @@ async fn deliveries_are_tried_again_given_up_and_never_late() {
     tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();
 }
 
-/// A channel that takes a second for each delivery.
-struct Steady;
+/// A channel that takes so long for each delivery.
+struct Slow(Duration);
 
 #[async_trait]
-impl Channel for Steady {
+impl Channel for Slow {
     fn name(&self) -> &str {
-        "steady"
+        "slow"
     }
 
     async fn send(&self, _delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(self.0).await;
         Ok(())
     }
 }
@@ -209,9 +209,9 @@ impl Channel for Steady {
 #[tokio::test(start_paused = true)]
 async fn slow_outbox_does_not_delay_what_is_under_way() {
     let (outbox, clock) = (Arc::new(Rows::default()), Arc::new(ManualClock::at(now())));
-    let channels = Channels::new([Arc::new(Steady) as _]).unwrap();
+    let channels = Channels::new([Arc::new(Slow(Duration::from_secs(1))) as _]).unwrap();
     let (bell, (trigger, shutdown)) = (DeliveryWake::default(), ShutdownTrigger::pair());
-    outbox.put(1, "steady", now() + SignedDuration::from_hours(1));
+    outbox.put(1, "slow", now() + SignedDuration::from_hours(1));
     let running = tokio::spawn(Worker::new(outbox.clone(), channels, clock, bell.clone()).run(shutdown));
     // It has been taken. The next reading, which the bell asks for, takes an hour.
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -223,30 +223,16 @@ async fn slow_outbox_does_not_delay_what_is_under_way() {
     running.await.unwrap();
 }
 
-/// A channel whose deliveries never end.
-struct Stuck;
-
-#[async_trait]
-impl Channel for Stuck {
-    fn name(&self) -> &str {
-        "stuck"
-    }
-
-    async fn send(&self, _delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
-        std::future::pending().await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn slow_delivery_does_not_delay_the_others() {
     let (outbox, clock) = (Arc::new(Rows::default()), Arc::new(ManualClock::at(now())));
     let others: Arc<dyn Channel> = Arc::new(Flaky { failures: Mutex::default() });
-    let channels = Channels::new([Arc::new(Stuck) as _, others]).unwrap();
+    let channels = Channels::new([Arc::new(Slow(Duration::MAX)) as _, others]).unwrap();
     let (bell, (trigger, shutdown)) = (DeliveryWake::default(), ShutdownTrigger::pair());
     let worker = Worker::new(outbox.clone(), channels, clock, bell.clone());
     let running = tokio::spawn(worker.run(shutdown));
     let later = now() + SignedDuration::from_hours(1);
-    outbox.put(1, "stuck", later);
+    outbox.put(1, "slow", later);
     for id in 2..5 {
         outbox.put(id, "flaky", later);
         bell.ring();
