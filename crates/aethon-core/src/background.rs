@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::ids::SessionId;
 use crate::time::in_words;
+use crate::untrusted::shortened_between_words;
 use crate::words::words;
 
 words! {
@@ -79,10 +80,7 @@ const MAX_NAMED: usize = 80;
 /// Returns a command in one line, cut to the length of a name.
 fn short(command: &str) -> String {
     let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_NAMED) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
+    shortened_between_words(line, MAX_NAMED)
 }
 
 /// How a command ended.

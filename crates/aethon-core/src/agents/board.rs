@@ -17,6 +17,7 @@ use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
 use crate::message::{Inbound, Reply, TurnEnd};
 use crate::turn::TurnContext;
+use crate::untrusted::shortened_between_words;
 
 /// The most rows: more than turns can run.
 const MAX_ROWS: usize = 4096;
@@ -300,10 +301,7 @@ impl fmt::Debug for AgentBoard {
 /// The first line with words, cut to length.
 fn shortened(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(MAX_TASK) {
-        None => line.to_owned(),
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-    }
+    shortened_between_words(line.to_owned(), MAX_TASK)
 }
 
 #[cfg(test)]

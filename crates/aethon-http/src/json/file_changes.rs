@@ -1,6 +1,7 @@
 //! Documents about the files that tools have changed in a conversation, and what happened to them when they were put back.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use aethon_core::error::Result;
 use aethon_core::file_changes::{FileChange, FileChanges, FilePutBack};
@@ -10,6 +11,7 @@ use aethon_core::session::{SessionQuery, read_back};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::time::{sleep, timeout};
 
 use crate::deps::Chat;
 
@@ -25,6 +27,10 @@ const MAX_SPECIALISTS: usize = 200;
 
 /// How many messages are read at a time.
 const PAGE: usize = 200;
+
+/// A turn has told its end when it still has to be cleared away: so long that is waited for, looking again after `POLL`.
+const MOMENT: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(10);
 
 /// The files that tools have changed.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -100,7 +106,7 @@ pub async fn put_files_back(
 ) -> Result<std::result::Result<FilesPutBack, FilesRefusal>> {
     let Some(summary) = chat.transcripts.session(id).await? else { return Ok(Err(FilesRefusal::NoSession)) };
     let created_at = summary.created_at;
-    if chat.assistant.is_busy(id) {
+    if !is_free(chat, id).await {
         return Ok(Err(FilesRefusal::TurnRunning));
     }
     let files = match act {
@@ -116,6 +122,16 @@ pub async fn put_files_back(
         FilesAct::Redo => chat.files.redo(id, created_at).await?,
     };
     Ok(Ok(FilesPutBack { files }))
+}
+
+/// Whether no turn runs in a session. One whose end was told a moment ago is waited for.
+async fn is_free(chat: &Chat, id: &SessionId) -> bool {
+    let free = async {
+        while chat.assistant.is_busy(id) {
+            sleep(POLL).await;
+        }
+    };
+    timeout(MOMENT, free).await.is_ok()
 }
 
 /// What the messages since the beginning of a turn tell.

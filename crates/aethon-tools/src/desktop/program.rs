@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use aethon_core::tool::ToolError;
 use aethon_core::turn::Trust;
+use aethon_core::untrusted::shortened_between_words;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::confine::Confinement;
@@ -149,7 +150,7 @@ impl Running {
             return Ok(said);
         }
         let why = errors.trim();
-        Err(if why.is_empty() { status.to_string() } else { why.chars().take(500).collect() })
+        Err(if why.is_empty() { status.to_string() } else { shortened_between_words(why.to_owned(), 500) })
     }
 }
 

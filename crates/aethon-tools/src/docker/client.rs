@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use aethon_core::untrusted::shortened_between_words;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
@@ -53,7 +54,8 @@ impl DockerAnswer {
     /// Returns the daemon's own error message.
     pub(super) fn message(&self) -> String {
         let message = self.json()["message"].as_str().map(str::to_owned);
-        message.unwrap_or_else(|| String::from_utf8_lossy(&self.body).chars().take(300).collect())
+        message
+            .unwrap_or_else(|| shortened_between_words(String::from_utf8_lossy(&self.body).into_owned(), 300))
     }
 
     /// Returns the response if it reports success, or else its error message.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use aethon_core::untrusted::shortened_between_words;
 use similar::{Algorithm, TextDiff};
 
 /// Maximum number of lines shown.
@@ -28,18 +29,15 @@ pub(super) fn unified(name: &str, before: &str, after: &str) -> Option<String> {
     let text =
         diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
     let total = text.lines().count();
-    let mut shown: String = text.lines().take(MAX_LINES).map(|line| shortened(line) + "\n").collect();
+    let mut shown: String = text
+        .lines()
+        .take(MAX_LINES)
+        .map(|line| shortened_between_words(line.to_owned(), MAX_LINE) + "\n")
+        .collect();
     if total > MAX_LINES {
         shown.push_str(&format!("[{} more lines of the diff]\n", total - MAX_LINES));
     }
     Some(shown)
-}
-
-fn shortened(line: &str) -> String {
-    match line.char_indices().nth(MAX_LINE) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

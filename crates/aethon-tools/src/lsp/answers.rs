@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use aethon_core::untrusted::shortened_between_words;
 use serde_json::Value;
 
 /// Maximum number of lines.
@@ -28,8 +29,9 @@ pub(super) fn diagnostics(found: &[Value], path: &str) -> String {
     for one in found.iter().take(MAX_COUNT) {
         let start = &one["range"]["start"];
         let (line, column) = (number(&start["line"]) + 1, number(&start["character"]) + 1);
-        let message: String = one["message"].as_str().unwrap_or_default().chars().take(MAX_LEN).collect();
-        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message =
+            one["message"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = shortened_between_words(message, MAX_LEN);
         let _ = writeln!(text, "{path}:{line}:{column}: {}: {message}", severity(one).1);
     }
     text + &left_out(found.len())

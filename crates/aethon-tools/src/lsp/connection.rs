@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use aethon_core::untrusted::shortened_between_words;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -188,7 +189,8 @@ impl ConnectionState {
                 let waiting = id.as_i64().and_then(|id| self.waiting().remove(&id));
                 let answer = match message.get("error") {
                     Some(error) => {
-                        Err(error["message"].as_str().unwrap_or("it refused").chars().take(500).collect())
+                        let why = error["message"].as_str().unwrap_or("it refused");
+                        Err(shortened_between_words(why.to_owned(), 500))
                     }
                     None => Ok(message.get("result").cloned().unwrap_or_default()),
                 };

@@ -13,7 +13,7 @@ use aethon_core::live::Live;
 use aethon_core::message::{Failure, Inbound, Message, Reply, ToolCall, ToolResult};
 use aethon_core::tool::{ArgumentRole, ToolContext, ToolSpec};
 use aethon_core::turn::{Trust, TurnContext};
-use aethon_core::untrusted;
+use aethon_core::untrusted::{self, shortened_between_words};
 use aethon_guard::redact::Redactor;
 use async_trait::async_trait;
 use serde_json::Value;
@@ -132,7 +132,7 @@ impl VerifyEdits {
         match timeout(self.options.timeout, lsp.after_edit(file, context.trust())).await {
             Ok(None) => {}
             Ok(Some(Ok(diagnostics))) if has_errors(&diagnostics) => {
-                let diagnostics: String = diagnostics.chars().take(MAX_LEN).collect();
+                let diagnostics = shortened_between_words(diagnostics, MAX_LEN);
                 result.output.push_str(&format!("\n\nDiagnostics of the language server:\n{diagnostics}"));
                 result.untrusted.get_or_insert_with(untrusted::boundary);
                 result.is_error |= self.options.strict;

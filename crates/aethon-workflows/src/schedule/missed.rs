@@ -3,6 +3,7 @@
 
 use aethon_core::schedule::Job;
 use aethon_core::time;
+use aethon_core::untrusted::shortened_between_words;
 use jiff::Timestamp;
 
 use super::watch::Absence;
@@ -67,11 +68,7 @@ pub(super) fn message(missed: &[MissedRun]) -> String {
 }
 
 fn shortened(prompt: &str) -> String {
-    let prompt = prompt.trim();
-    match prompt.char_indices().nth(MAX_WORDS) {
-        Some((end, _)) => format!("{}…", &prompt[..end]),
-        None => prompt.to_owned(),
-    }
+    shortened_between_words(prompt.trim().to_owned(), MAX_WORDS)
 }
 
 #[cfg(test)]

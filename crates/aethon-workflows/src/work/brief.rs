@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use aethon_core::untrusted::shortened_between_words;
 use aethon_core::work::{TaskState, Work, WorkState, WorkTask};
 
 /// How much of a piece of evidence is quoted, in characters.
@@ -85,8 +86,5 @@ fn spent(work: &Work) -> String {
 
 fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_EVIDENCE) {
-        None => line,
-        Some((end, _)) => format!("{}…", &line[..end]),
-    }
+    shortened_between_words(line, MAX_EVIDENCE)
 }
