@@ -1,7 +1,7 @@
 //! A slash at the beginning of a message offers commands, saved prompts and SOPs; prompts and instructions are written in the page.
 
 use aethon_tests::Server;
-use aethon_tests::browser::keys::{DOWN, ENTER, ESCAPE};
+use aethon_tests::browser::keys::{DOWN, ENTER, ESCAPE, UP};
 
 use serde_json::json;
 
@@ -177,6 +177,29 @@ fn unknown_command_is_held_back_and_two_slashes_send_it() {
         browser.type_keys(typed);
         browser.chord(&[ENTER]);
         assert_eq!(page.settled().said, said);
+    }
+    page.assert_clean();
+}
+
+#[test]
+fn command_from_elsewhere_is_neither_asked_again_nor_edited() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("!say first");
+    page.server().chat("default").say("m1", "/model");
+    page.until("the command is there", "all('.turn').length === 2");
+    // Live, and from the stored conversation.
+    for _ in 0..2 {
+        page.until("it is done", "!one('.skeleton') && all('.turn')[1]?.querySelector('.reply .meta time')");
+        let names = |turn: usize| {
+            page.browser.text(&format!("[...all('.turn')[{turn}].querySelectorAll('button')].map((press) => press.getAttribute('aria-label')).join()"))
+        };
+        assert!(names(0).contains("Answer again") && names(0).contains("Edit"), "{}", names(0));
+        assert!(!names(1).contains("Answer again") && !names(1).contains("Edit"), "{}", names(1));
+        page.browser.click("#message");
+        page.browser.chord(&[UP]);
+        page.until("the first message is edited", "one('.turn textarea')?.value === '!say first'");
+        page.browser.reload();
+        page.until("it is there again", "all('.turn').length === 2");
     }
     page.assert_clean();
 }

@@ -7,6 +7,7 @@ import { instructionWords, slashWords as words } from "../texts/slash.js";
 import { temporaryWords } from "../texts/temporary.js";
 import { openInstructions } from "./instructions.js";
 import { openPrompts } from "./prompts-dialog.js";
+import { isCommand } from "./turn.js";
 
 /** @import { MenuItem } from "../shared/menu.js" */
 /** @import { Finding } from "./finding.js" */
@@ -24,6 +25,8 @@ export function commandsFor(page) {
   if (!session) return [];
   const done = session.conversation.turns().filter((turn) => turn.id && turn.state === "done");
   const last = done.at(-1);
+  const asked = done.filter((turn) => !isCommand(turn));
+  const lastAsked = asked.at(-1);
   const command = (/** @type {keyof typeof words.details} */ name, /** @type {() => void} */ run) => ({
     name,
     detail: words.details[name],
@@ -31,8 +34,8 @@ export function commandsFor(page) {
   });
   return [
     command("new", page.newChat),
-    ...(last ? [command("retry", () => page.retry(last))] : []),
-    ...(done.some(({ said }) => said) ? [command("edit", page.editLast)] : []),
+    ...(lastAsked ? [command("retry", () => page.retry(lastAsked))] : []),
+    ...(asked.some(({ said }) => said) ? [command("edit", page.editLast)] : []),
     command("model", page.chooseModel),
     { name: "temporary", detail: temporaryWords.command, run: page.newTemporary },
     ...(last

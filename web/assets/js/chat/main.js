@@ -39,7 +39,7 @@ import { fits } from "./size.js";
 import { loadFailed, signInState } from "./states.js";
 import { TemporaryNote, endOnLeaving, endTemporary, renewTemporary } from "./temporary.js";
 import { Transcript } from "./transcript.js";
-import { openApproval } from "./turn.js";
+import { isCommand, openApproval } from "./turn.js";
 import { modelMissing, welcome } from "./welcome.js";
 
 /** @import { TurnFrame } from "../wire/frames.js" */
@@ -466,7 +466,7 @@ class ChatPage {
   }
 
   #editLast() {
-    const last = this.#session?.conversation.turns().findLast((turn) => turn.id && turn.said && turn.state === "done");
+    const last = this.#session?.conversation.turns().findLast((turn) => turn.id && turn.said && turn.state === "done" && !isCommand(turn));
     if (last) this.#transcript.edit(last);
   }
 

@@ -18,7 +18,7 @@ import { partView } from "./parts.js";
 import { openPutBack, putBackLine } from "./put-back.js";
 import { stopReading } from "./read-aloud.js";
 import { replyMenu, stopButton } from "./reply-menu.js";
-import { isBlank } from "./turn.js";
+import { isBlank, isCommand } from "./turn.js";
 import { versionPager } from "./versions.js";
 
 /** @import { Attachment, Turn, Part, Said } from "./types.js" */
@@ -208,7 +208,7 @@ export class TurnView {
 
   /** @param {Said} said */
   #saidActions(said) {
-    const canEdit = this.#turn.id && this.#turn.state === "done";
+    const canEdit = this.#turn.id && this.#turn.state === "done" && !isCommand(this.#turn);
     this.#editButton = canEdit
       ? iconButton({
           label: texts.turn.edit,
@@ -348,6 +348,7 @@ export class TurnView {
       versionPager(turn, this.#actions.choose),
       turn.id &&
         !turn.failure &&
+        !isCommand(turn) &&
         iconButton({
           label: texts.turn.retry,
           icon: "retry",
@@ -356,6 +357,7 @@ export class TurnView {
         }),
       turn.id &&
         turn.said &&
+        !isCommand(turn) &&
         iconButton({ label: texts.turn.edit, icon: "edit", look: small, press: () => this.startEditing() }),
       meta(turn),
     );

@@ -40,6 +40,10 @@ export function openApproval({ reply }) {
   return undefined;
 }
 
+/** Whether a command to the program, such as `/model`, was answered without a model: nothing of it can be asked anew. @param {Turn} turn */
+export const isCommand = ({ said, model, stopReason, state }) =>
+  state === "done" && stopReason === "end" && !model && Boolean(said?.text.startsWith("/"));
+
 /** The number of turns created so far; a turn with a greater `sequence` is newer. */
 export const turnSequence = () => created;
 
