@@ -17,6 +17,8 @@ pub(crate) enum Cause {
     Person,
     /// The program is shutting down.
     Shutdown,
+    /// Another program has taken the turn over, because this one gave no sign of life for too long.
+    TakenOver,
 }
 
 /// Stops one turn. The first cause counts.

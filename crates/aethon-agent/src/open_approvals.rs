@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::ChannelRecords;
-use aethon_core::error::Result;
+use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;
 use aethon_core::message::ToolCall;
 use jiff::{SignedDuration, Timestamp};
@@ -47,24 +47,26 @@ impl OpenApprovals {
         Self { pending, notes: Some(notes) }
     }
 
-    /// Notes a question. If that fails, a restart says less about the call.
-    pub(crate) async fn open(&self, turn: &TurnId, call: &ToolCall, now: Timestamp) {
-        let Some(records) = &self.notes else { return };
+    /// Notes a question, and returns whether that was done. If not, a restart says less about the call.
+    pub(crate) async fn open(&self, turn: &TurnId, call: &ToolCall, now: Timestamp) -> bool {
+        let Some(records) = &self.notes else { return false };
         let until = now.checked_add(KEPT).ok();
-        if let Err(error) = records.put(OWNER, &name(turn, &call.id), "", until).await {
-            log_storage("a question for approval could not be noted", &error);
-        }
+        let noted = records.put(OWNER, &name(turn, &call.id), "", until).await;
+        noted.inspect_err(|error| log_storage("a question for approval could not be noted", error)).is_ok()
     }
 
-    /// Removes the note of a question that was settled. Only then may the call run.
-    pub(crate) async fn settle(&self, turn: &TurnId, call: &ToolCall) -> Result<()> {
-        let Some(records) = &self.notes else { return Ok(()) };
+    /// Removes the note of a question that was settled. Only then may the call run. An error if `is_noted` and the note is gone:
+    /// another program has taken the turn over, and has told the model that the call did not run.
+    pub(crate) async fn settle(&self, turn: &TurnId, call: &ToolCall, is_noted: bool) -> Result<()> {
+        let Some(records) = self.notes.as_ref().filter(|_| is_noted) else { return Ok(()) };
         let name = name(turn, &call.id);
-        retry_until_stored("an answered question could not be noted; trying again", || {
+        let taken = retry_until_stored("an answered question could not be noted; trying again", || {
             records.take(OWNER, &name)
-        })
-        .await?;
-        Ok(())
+        });
+        match taken.await? {
+            Some(_) => Ok(()),
+            None => Err(Error::elsewhere("another program has taken the turn over")),
+        }
     }
 
     /// Removes and returns the notes that an earlier program left of a turn.

@@ -210,7 +210,7 @@ mod tests {
     fn name_is_one_short_line() {
         let command = BackgroundCommand {
             number: 3,
-            command: format!("cargo \\\n  test {}", "x".repeat(200)),
+            command: format!("cargo \\\n  test {}", "x ".repeat(200)),
             state: CommandState::Running,
             exit_status: None,
             outcome: String::new(),
@@ -219,8 +219,8 @@ mod tests {
             output: String::new(),
         };
         let name = command.name();
-        assert!(name.starts_with("command 3 (cargo \\ test xxx") && name.ends_with("…)"), "{name}");
-        assert_eq!(name.chars().count(), "command 3 ()".len() + MAX_NAMED + 1);
+        assert!(name.starts_with("command 3 (cargo \\ test x x") && name.ends_with("…)"), "{name}");
+        assert!(name.chars().count() <= "command 3 ()".len() + MAX_NAMED + 1, "{name}");
         assert!(command.is_running());
     }
 }

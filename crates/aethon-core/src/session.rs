@@ -54,6 +54,12 @@ pub trait TurnLog: SessionImport + TurnLookup {
     /// owner has taken the turn over.
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
+    /// Returns whether a turn has not ended and is this owner's. Another may have taken it over while this program stood still; then nothing
+    /// of it may begin here any more. A storage that only one program uses has nobody who would.
+    async fn is_ours(&self, _turn: &TurnId) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Ends a turn: stores its last messages, its outcome and the deliveries of its reply in one transaction. The turn
     /// that waits behind it begins in the same transaction, if possible. Invalid if another owner has taken the turn
     /// over.

@@ -145,6 +145,10 @@ impl TurnLog for WatchedTurns {
         Ok(begun)
     }
 
+    async fn is_ours(&self, turn: &TurnId) -> Result<bool> {
+        self.turns.is_ours(turn).await
+    }
+
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
         let folded = folded(&messages);
         let ids = self.turns.append(turn, messages).await?;

@@ -77,6 +77,15 @@ impl TurnLog for Store {
         Ok(self.write(move |sql| begin_stored(sql, &turn, &start, by)).await?)
     }
 
+    async fn is_ours(&self, turn: &TurnId) -> CoreResult<bool> {
+        let (turn, owner) = (turn.clone(), self.owner());
+        let state = self.read(move |sql: &Sql<'_>| turns::state(sql, &turn)).await.map_err(CoreError::from);
+        match state {
+            Err(error) if error.is_not_found() => Ok(false),
+            state => state.map(|state| state.phase != TurnPhase::Done && state.is_of(owner)),
+        }
+    }
+
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> CoreResult<Vec<MessageId>> {
         let (turn, messages, now, owner) = (turn.clone(), prepare(&messages)?, self.now(), self.owner());
         self.note_growth(messages.iter().map(NewMessage::bytes).sum());

@@ -13,6 +13,9 @@ use std::sync::{Arc, OnceLock};
 use aethon_core::ids::unique;
 use aethon_core::message::{Block, EndReason, Failure, Message, Role, ToolCall, ToolResult};
 use aethon_core::model::{ModelErrorKind, ModelRequest, StopReason};
+use aethon_core::patience::retry_until_stored;
+use aethon_core::session::TurnLog;
+use aethon_core::storage_log::log_storage;
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::{ToolContext, ToolSpec, Toolbox};
 use futures_util::{FutureExt, StreamExt, stream};
@@ -30,6 +33,7 @@ pub(super) const RESTARTED: &str = "interrupted by a restart of the assistant; i
 const CUT_SHORT: &str =
     "interrupted: the turn ended before this call did; it may or may not have had an effect";
 const NOT_RUN: &str = "not run: the turn ended first";
+const TAKEN_OVER: &str = "not run: another program has taken the turn over";
 const FAULT: &str = "the tool failed because of a fault in the program";
 const CUT_ARGUMENTS: &str = "not run: your answer reached the output limit in the middle of this call, so its arguments \
 were cut off. Split the work into several calls with shorter arguments, such as a long file written in parts.";
@@ -147,17 +151,19 @@ impl ToolRun {
         self.open.is_some()
     }
 
-    /// Runs the open calls; `specs` describe every tool that can be called.
+    /// Runs the open calls; `specs` describe every tool that can be called, and `log` tells whether the turn is still ours.
     pub(super) async fn run(
         &mut self,
         toolbox: &dyn Toolbox,
         specs: &[ToolSpec],
+        log: &dyn TurnLog,
         control: &mut Control,
     ) -> Result<(), Interrupt> {
         let Some(open) = &mut self.open else { return Ok(()) };
         for group in groups(&open.calls, specs) {
             let calls = &open.calls[group];
-            let running: Vec<_> = calls.iter().map(|call| call.run(toolbox, open.was_cut).boxed()).collect();
+            let running: Vec<_> =
+                calls.iter().map(|call| call.run(toolbox, open.was_cut, log).boxed()).collect();
             let running = stream::iter(running).buffer_unordered(MAX_AT_ONCE);
             if let Err(interrupt) = control.guard(running.collect::<()>()).await {
                 open.calls.iter().for_each(OpenCall::show_interrupted);
@@ -236,8 +242,12 @@ fn groups(calls: &[OpenCall], specs: &[ToolSpec]) -> Vec<Range<usize>> {
 }
 
 impl OpenCall {
-    async fn run(&self, toolbox: &dyn Toolbox, was_cut: bool) {
+    async fn run(&self, toolbox: &dyn Toolbox, was_cut: bool, log: &dyn TurnLog) {
         if self.result.get().is_some() {
+            return;
+        }
+        if let Err(why) = self.is_ours(log).await {
+            let _ = self.result.set(ToolResult::refused(&self.call, why));
             return;
         }
         self.started.get_or_init(Instant::now);
@@ -260,6 +270,20 @@ impl OpenCall {
         self.show(phase, Some(&result));
         // Each call runs once, so the cell is empty.
         let _ = self.result.set(result);
+    }
+
+    /// Refuses a call of a turn that another program has taken over: that one has told the model what became of the call.
+    async fn is_ours(&self, log: &dyn TurnLog) -> Result<(), &'static str> {
+        let ask = || log.is_ours(&self.context.turn);
+        let asked = retry_until_stored("whether a turn is still ours could not be read; trying again", ask);
+        match asked.await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(TAKEN_OVER),
+            Err(error) => {
+                log_storage("whether a turn is still ours is not known, so its call does not run", &error);
+                Err(NOT_RUN)
+            }
+        }
     }
 
     /// Returns the result, or the reason why there is none.

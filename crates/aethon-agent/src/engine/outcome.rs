@@ -18,6 +18,10 @@ pub(super) struct TurnOutcome {
     pub(super) retry_after: Option<u64>,
 }
 
+/// What the person reads whose answer goes on elsewhere.
+pub(super) const TAKEN_OVER: &str =
+    "Another program has taken this answer over; load the conversation again to see it.";
+
 /// The result of a part of a turn. `Err` ends the turn with this outcome, which need not be a failure.
 pub(super) type OrEnd<T = ()> = std::result::Result<T, TurnOutcome>;
 
@@ -64,6 +68,7 @@ impl TurnOutcome {
                 EndReason::Shutdown,
                 "Stopped, because the assistant was shut down.",
             ),
+            Cause::TakenOver => Self::fault(EndReason::Storage, TAKEN_OVER),
         }
     }
 

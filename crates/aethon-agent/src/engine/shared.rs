@@ -2,7 +2,9 @@
 //! as they run.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use aethon_core::ids::{SessionId, TurnId};
 
 use super::agent_pool::AgentPool;
 use super::compaction::Ahead;
@@ -38,6 +40,39 @@ pub(crate) struct Shared {
     /// Who watches the turns that are taken over.
     pub(super) watchers: OnceLock<Arc<Watchers>>,
     pub(super) peer_turns: Arc<PeerTurns>,
+    pub(super) begun: BegunTurns,
+}
+
+/// The turns that have begun here and not ended.
+#[derive(Default)]
+pub(super) struct BegunTurns(Mutex<BTreeSet<(SessionId, TurnId)>>);
+
+/// One of them, as long as this lives.
+pub(super) struct BegunTurn<'b> {
+    all: &'b BegunTurns,
+    key: (SessionId, TurnId),
+}
+
+impl BegunTurns {
+    pub(super) fn enter(&self, session: &SessionId, turn: &TurnId) -> BegunTurn<'_> {
+        let key = (session.clone(), turn.clone());
+        self.lock().insert(key.clone());
+        BegunTurn { all: self, key }
+    }
+
+    pub(super) fn list(&self) -> Vec<(SessionId, TurnId)> {
+        self.lock().iter().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<(SessionId, TurnId)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for BegunTurn<'_> {
+    fn drop(&mut self) {
+        self.all.lock().remove(&self.key);
+    }
 }
 
 /// What requests and answers of all turns share.
@@ -82,6 +117,7 @@ impl Shared {
             queues: SessionQueues::new(options.queues),
             tasks: Tasks::default(),
             watch: BackgroundTask::default(),
+            begun: BegunTurns::default(),
             watchers: OnceLock::new(),
             windows,
             agents,

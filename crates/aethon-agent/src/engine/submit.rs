@@ -151,8 +151,8 @@ impl Claimed {
             }
             cause = job.stop.stopped() => match cause {
                 Cause::Person => Some("the turn was stopped before it was read".to_owned()),
-                // It is not stored, so its sender brings it again, and then it is read.
-                Cause::Shutdown => return Err(Error::shutting_down()),
+                // It is not stored, so its sender brings it again, and then it is read. Nor can another have taken it over.
+                Cause::Shutdown | Cause::TakenOver => return Err(Error::shutting_down()),
             },
         };
         if let Some(why) = left {

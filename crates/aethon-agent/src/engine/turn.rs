@@ -17,7 +17,7 @@ use super::ask::Dialogue;
 use super::calls::ToolRun;
 use super::compaction::Conversation;
 use super::offer::Offer;
-use super::outcome::{OrEnd, TurnOutcome};
+use super::outcome::{OrEnd, TAKEN_OVER, TurnOutcome};
 use super::shared::Shared;
 use super::start::Opening;
 use super::steps::{NextStep, SentBack, Steps, conclude, says_something};
@@ -90,7 +90,8 @@ impl Shared {
                 }
                 // It stays stored as waiting; the next start takes care of it.
                 Some(Cause::Shutdown) => return None,
-                None => {}
+                // The storage knows whose it is.
+                Some(Cause::TakenOver) | None => {}
             }
         }
         if !matches!(job.stage, Stage::Begun(_)) {
@@ -153,6 +154,8 @@ impl<'e> Turn<'e> {
     }
 
     async fn run(mut self) {
+        let shared = self.shared;
+        let _begun = shared.begun.enter(&self.context.session, &self.context.turn);
         let outcome = catch_panic(self.drive()).await.unwrap_or_else(|panic| {
             tracing::error!(session = %self.context.session, panic, "a turn panicked");
             TurnOutcome::fault(
@@ -319,7 +322,8 @@ impl<'e> Turn<'e> {
 
     /// Runs the calls whose message is stored, and stores their results.
     async fn run_open_calls(&mut self) -> OrEnd {
-        let ran = self.tools.run(&*self.agent.toolbox, &self.offer.all, &mut self.control).await;
+        let log = &*self.shared.services.turns;
+        let ran = self.tools.run(&*self.agent.toolbox, &self.offer.all, log, &mut self.control).await;
         ran?;
         // They stay open until they are stored: if that fails, the end of the turn tries once more.
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {
@@ -369,8 +373,7 @@ impl<'e> Turn<'e> {
                 log_storage("a message of a turn could not be stored", &error);
                 self.conversation.is_whole = false;
                 let sentence = if error.is_invalid() {
-                    "Another program has taken this answer over; load the conversation again to see it."
-                        .to_owned()
+                    TAKEN_OVER.to_owned()
                 } else if error.is_damaged() {
                     format!("The answer could not be stored, so the turn was ended: {error}.")
                 } else {

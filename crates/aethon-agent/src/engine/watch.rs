@@ -13,11 +13,13 @@ use std::time::Duration;
 
 use aethon_core::ids::SessionId;
 use aethon_core::surface::{TurnEvent, Unattended};
-use tokio::time::{sleep, timeout};
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::leases::{RENEWALS_PER_LEASE, Watchers};
 use super::recover::stage_of;
 use super::shared::Shared;
+use crate::control::Cause;
 use crate::dispatcher::Job;
 use aethon_core::storage_log::log_storage;
 
@@ -70,28 +72,67 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Stops the turns that run here and that another program has taken over: their questions are withdrawn, and whoever watches
+    /// them gets what the other program stores.
+    async fn stop_what_was_taken_over(&self) {
+        for (session, turn) in self.begun.list() {
+            if matches!(self.services.turns.is_ours(&turn).await, Ok(false)) {
+                tracing::warn!(%session, %turn, "another program has taken a turn over while this one stood still");
+                self.queues.stop(&session, Some(&turn), Cause::TakenOver);
+            }
+        }
+    }
+}
+
 async fn watch(shared: Weak<Shared>, every: Duration, watchers: Arc<Watchers>) {
     let mut found = BTreeSet::new();
+    let mut sign = LastSign::default();
     loop {
         sleep(every).await;
         let Some(shared) = shared.upgrade() else { return };
         shared.windows.drop_idle();
-        found = renew_and_adopt(&shared, &found, &*watchers).await;
+        renew(&shared, &mut sign).await;
+        found = adopt(&shared, &found, &*watchers).await;
     }
 }
 
-/// Announces that this program is alive, while it has turns, and takes over abandoned turns of others. Returns the sessions
-/// in which something was found for the first time.
-async fn renew_and_adopt(
+/// When this program last said that it lives, by a clock that stands still while the machine sleeps and by one that does not.
+#[derive(Default)]
+struct LastSign(Option<(Instant, Timestamp)>);
+
+impl LastSign {
+    /// Notes a sign. Returns whether others may have taken the program for gone before it.
+    fn give(&mut self, now: Timestamp, lease: Duration) -> bool {
+        let before = self.0.replace((Instant::now(), now));
+        before.is_none_or(|(instant, time)| {
+            instant.elapsed() >= lease || now.duration_since(time).unsigned_abs() >= lease
+        })
+    }
+}
+
+/// Announces that this program is alive, while it has turns. If it was silent for too long, the turns that others have taken over
+/// are stopped here.
+async fn renew(shared: &Shared, sign: &mut LastSign) {
+    if shared.queues.is_empty() {
+        return;
+    }
+    let (owners, clock) = (&shared.services.owners, &shared.services.clock);
+    match owners.renew().await {
+        Ok(()) if sign.give(clock.now(), owners.lease()) => shared.stop_what_was_taken_over().await,
+        Ok(()) => {}
+        Err(error) => {
+            log_storage("the lease of the running turns could not be renewed; trying again", &error);
+        }
+    }
+}
+
+/// Takes over abandoned turns of others. Returns the sessions in which something was found for the first time.
+async fn adopt(
     shared: &Arc<Shared>,
     found_before: &BTreeSet<SessionId>,
     watchers: &Watchers,
 ) -> BTreeSet<SessionId> {
-    if !shared.queues.is_empty()
-        && let Err(error) = shared.services.owners.renew().await
-    {
-        log_storage("the lease of the running turns could not be renewed; trying again", &error);
-    }
     let orphaned = shared.leases.orphaned().await;
     for session in orphaned.iter().filter(|session| found_before.contains(*session)) {
         shared.take_over_session(session, watchers).await;

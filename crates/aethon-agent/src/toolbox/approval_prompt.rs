@@ -76,9 +76,9 @@ impl ApprovalPrompt {
         }
         let asked_at = Instant::now();
         let open_approvals = &self.approvals.open;
-        open_approvals.open(&context.turn, gated.call, request.created_at).await;
+        let is_noted = open_approvals.open(&context.turn, gated.call, request.created_at).await;
         let (answer, resolution, why) = self.put(gated, request).await;
-        let settled = open_approvals.settle(&context.turn, gated.call).await;
+        let settled = open_approvals.settle(&context.turn, gated.call, is_noted).await;
         self.measure(gated, resolution, asked_at.elapsed());
         let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
         let by = match resolution.reason {

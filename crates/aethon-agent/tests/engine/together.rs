@@ -6,16 +6,19 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use aethon_core::assistant::Assistant;
+use aethon_core::approval::{Answer, Decision};
+use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::message::{EndReason, Inbound, TurnEnd};
 use aethon_core::owner::LEASE;
 use aethon_core::session::{TurnLookup, TurnPhase};
 use aethon_core::surface::TurnEvent;
-use aethon_core::testkit::{Gate, ManualClock, MemoryStore, Step};
+use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, Step};
 use jiff::SignedDuration;
-use tokio::sync::oneshot;
+use tokio::sync::{Barrier, oneshot};
 
-use crate::harness::{House, Plan, THREE, now, quiet, says, says_behind, session, with_id};
+use crate::harness::{
+    House, Plan, THREE, TestTool, What, calls, now, quiet, says, says_behind, session, with_id,
+};
 
 /// Creates two programs on one storage, and the storage's clock.
 fn two(one: Vec<Vec<Step>>, other: Vec<Vec<Step>>) -> (House, House, Arc<ManualClock>) {
@@ -144,6 +147,59 @@ async fn program_with_a_running_turn_renews_its_lease() {
     gate.open();
     assert_eq!(one.reply.wait().await.unwrap().text, "mine");
     assert_eq!(there.transcript(&session), ["user: one", "assistant: mine"]);
+}
+
+/// A program that stands still while a person is asked, and one that has ended its turn meanwhile.
+async fn overtaken(plan: Plan, asked: &[&str]) -> (House, House, Arc<DeskSurface>, Submitted) {
+    let clock = Arc::new(ManualClock::at(now()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let beside = Plan { store: Some(Arc::new(store.beside())), ..Plan::default() };
+    let frozen = House::with([calls(asked)], Plan { store: Some(store), ..plan });
+    let there = House::with([says("second")], beside);
+    let surface = Arc::new(DeskSurface::default());
+    let one = frozen.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
+    surface.saw(|event| matches!(event, TurnEvent::Tool(_) | TurnEvent::Approval(_))).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    end_lease(&clock);
+    there.say(&session("a"), "two").await.reply.wait().await.unwrap();
+    (frozen, there, surface, one)
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_to_a_program_that_stood_still_runs_nothing() {
+    let tool = TestTool::new("shell", What::Say("ran"));
+    let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], ..Plan::default() };
+    let (frozen, there, _, one) = overtaken(plan, &["shell"]).await;
+    let question = frozen.approvals.pending().pop().unwrap();
+    let answer = Answer::new(Decision::Approve).by("a test");
+    frozen.approvals.answer(&question.id, answer).await.unwrap();
+    assert_eq!(one.reply.wait().await.unwrap().failure.as_ref().unwrap().code, EndReason::Interrupted);
+    assert_eq!(tool.ran(), 0);
+    assert!(there.transcript(&session("a")).concat().contains("it has not run"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn program_that_stood_still_begins_no_other_call() {
+    let barrier = Arc::new(Barrier::new(2));
+    let (slow, tool) =
+        (TestTool::new("slow", What::Meet(barrier.clone())), TestTool::new("shell", What::Say("ran")));
+    let plan = Plan { tools: vec![slow.clone(), tool.clone()], ..Plan::default() };
+    let (_frozen, _there, _, one) = overtaken(plan, &["slow", "shell"]).await;
+    barrier.wait().await;
+    one.reply.wait().await.unwrap();
+    assert_eq!((slow.ran(), tool.ran()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn program_that_stood_still_withdraws_its_question() {
+    let tool = TestTool::new("shell", What::Say("ran"));
+    let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], ..Plan::default() };
+    let (frozen, _there, surface, one) = overtaken(plan, &["shell"]).await;
+    frozen.engine.watch(|_| quiet());
+    surface.saw(|event| matches!(event, TurnEvent::ApprovalDone { .. })).await;
+    assert_eq!(one.reply.wait().await.unwrap().failure.as_ref().unwrap().code, EndReason::Interrupted);
+    assert!(frozen.approvals.pending().is_empty());
+    assert_eq!(tool.ran(), 0);
 }
 
 /// Runs something in the very moment in which the answer to a sender goes out.

@@ -57,6 +57,12 @@ impl TurnLog for MemoryStore {
         self.enter("begin")?.begin(turn, begin, (self.owner, now))
     }
 
+    async fn is_ours(&self, turn: &TurnId) -> Result<bool> {
+        let tables = self.enter("is_ours")?;
+        let row = tables.turns.get(turn);
+        Ok(row.is_some_and(|row| row.record.phase != TurnPhase::Done && row.owner == Some(self.owner)))
+    }
+
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
         let (mut tables, now) = (self.enter("append")?, self.clock.now());
         let row = tables.turn(turn)?;

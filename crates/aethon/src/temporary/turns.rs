@@ -32,6 +32,10 @@ impl TurnLog for Temporary {
         self.log_of(turn).begin(turn, begin).await
     }
 
+    async fn is_ours(&self, turn: &TurnId) -> Result<bool> {
+        self.log_of(turn).is_ours(turn).await
+    }
+
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
         self.log_of(turn).append(turn, messages).await
     }

@@ -91,6 +91,10 @@ impl TurnLog for FaultyStore {
         self.write("begin", mutants::begin(self, turn, begin)).await
     }
 
+    async fn is_ours(&self, turn: &TurnId) -> Result<bool> {
+        self.read("is_ours", self.base.is_ours(turn)).await
+    }
+
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
         self.write("append", mutants::append(self, turn, messages)).await
     }

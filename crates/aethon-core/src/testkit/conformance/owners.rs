@@ -233,12 +233,16 @@ pub async fn a_turn_that_was_taken_over_takes_nothing_from_its_first_owner(stage
     let (here, there) = (&stage.storage, &stage.beside);
     let one = stage.open_turn(S, "one").await;
     stage.advance(lease());
+    assert!(here.turns.is_ours(&one).await.unwrap() && !there.turns.is_ours(&one).await.unwrap());
     there.owners.take_over(&session(S)).await.unwrap();
+    // Nothing of it begins there any more.
+    assert!(!here.turns.is_ours(&one).await.unwrap() && there.turns.is_ours(&one).await.unwrap());
     let late = here.turns.append(&one, vec![message(Role::Assistant, "late")]).await.unwrap_err();
     assert!(late.is_invalid(), "{late}");
     assert!(here.turns.finish(finish(&one, S, "late")).await.unwrap_err().is_invalid());
     there.turns.begin(&one, begin("one")).await.unwrap();
     there.turns.finish(finish(&one, S, "1")).await.unwrap();
+    assert!(!there.turns.is_ours(&one).await.unwrap(), "it has ended");
     assert_eq!(live(here).await, ["one", "1"]);
 }
 
