@@ -3,8 +3,8 @@
 //! Every call is a row and is added to the totals of its day in the same transaction; queries read the totals. Making
 //! or growing a reservation checks and writes in one transaction, which locks out all other writers, so no two callers can both take the last of the budget. A reservation counts until it is settled; a call whose cost
 //! nothing limits has one of 0, so that it is known after a crash. Reservations
-//! of a crashed daemon are booked by the next one of its instance, at the last estimate of what their calls had cost; those of a
-//! program beside it count for the rest of their day.
+//! of a crashed daemon are booked, at the last estimate of what their calls had cost: by the next one of its instance, or by another
+//! instance that takes over its turns or has no money left. Those of a program beside it count for the rest of their day.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Reserved, UsageRow, WorkKind};
@@ -29,11 +29,11 @@ const MAX_ROWS: i64 = 10_000;
 impl Ledger for Store {
     async fn reserve(&self, provider: &str, model: &str, claim: Claim) -> CoreResult<Option<Reserved>> {
         let amounts = ClaimAmounts::of(claim)?;
-        let (day, opener) = (self.day(), self.opener().clone());
+        let (day, opener, now) = (self.day(), self.opener().clone(), self.now());
         let (provider, model) = (provider.to_owned(), model.to_owned());
         let reserved = self
             .write(move |sql| {
-                reserve(sql, day, &opener, &Payee { provider: &provider, model: &model }, amounts)
+                reserve(sql, day, (&opener, now), &Payee { provider: &provider, model: &model }, amounts)
             })
             .await?;
         if claim.takes_money() {
@@ -245,14 +245,18 @@ struct Payee<'p> {
 fn reserve(
     sql: &Sql<'_>,
     day: i64,
-    opener: &Opener,
+    (opener, now): (&Opener, i64),
     payee: &Payee<'_>,
     amounts: ClaimAmounts,
 ) -> Result<Option<Reserved>, Error> {
     const INSERT: &str =
         "INSERT INTO reservations (day, is_daemons, instance, amount, estimate, provider, model)
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
-    let Some((amount, left)) = amounts.granted(sql, day)? else { return Ok(None) };
+    let mut granted = amounts.granted(sql, day)?;
+    if granted.is_none() && write_off_gone(sql, opener, now)? > 0 {
+        granted = amounts.granted(sql, day)?;
+    }
+    let Some((amount, left)) = granted else { return Ok(None) };
     let is_daemons = opener.mode == OpenMode::Daemon;
     let values = params![
         day,
@@ -303,6 +307,20 @@ pub(crate) fn write_off(sql: &Sql<'_>, before: i64, instance: Option<&str>) -> R
         add(sql, *day, provider, model, WorkKind::Interrupted.as_str(), &sum)?;
     }
     if left.is_empty() { Ok(0) } else { Ok(sql.execute(REMOVE, which)?) }
+}
+
+/// Books what daemons of other instances have left that are gone: their lease is over for as long again. Returns how many.
+pub(crate) fn write_off_gone(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<usize, Error> {
+    const GONE: &str = "SELECT DISTINCT instance FROM reservations WHERE is_daemons AND instance <> $1 AND NOT EXISTS
+        (SELECT 1 FROM owners WHERE is_daemon AND owners.instance = reservations.instance AND lease_until > $2)";
+    let since = opener.about.lease_now(sql, now)?.saturating_sub(opener.owner.lease);
+    let gone: Vec<String> =
+        sql.all(GONE, params![opener.about.instance, since], |row| Ok(row.text(0)?.to_owned()))?;
+    let mut booked = 0;
+    for instance in &gone {
+        booked += write_off(sql, i64::MIN, Some(instance))?;
+    }
+    Ok(booked)
 }
 
 /// Removes up to `limit` calls of earlier days; their totals stay. Returns how many.

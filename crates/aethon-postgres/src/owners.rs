@@ -13,6 +13,7 @@ use async_trait::async_trait;
 
 use crate::db::{Sql, params};
 use crate::error::Error;
+use crate::ledger;
 use crate::owner::Owner;
 use crate::sessions;
 use crate::store::{Opener, Store};
@@ -150,6 +151,8 @@ fn take_over(
         return Ok(Vec::new());
     }
     owner.sign_if_due(sql, &opener.about, now)?;
+    // What their calls had set aside is free for the turns that go on.
+    ledger::write_off_gone(sql, opener, now_here)?;
     let mut records = Vec::with_capacity(orphans.len());
     for (key, turn) in orphans {
         match turns::record(sql, &turn) {

@@ -33,15 +33,16 @@ pub(crate) enum Durability {
 macro_rules! begin_writing {
     () => {
         "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-        SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
+        SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '3s';
         SET LOCAL statement_timeout = 0"
     };
 }
 
 impl Durability {
     fn begin(self) -> &'static str {
-        // A program that hangs in the middle is cut off long before those that wait for it give up. No time limit of the role
-        // may end the wait for a synchronous standby: the commit would count as made, with no more than a warning.
+        // A program that stands still in the middle is cut off while the leases of those that wait for it last, even if two more
+        // of its transactions stand in line behind the first. One that was only slow begins again. No time limit of the role may
+        // end the wait for a synchronous standby: the commit would count as made, with no more than a warning.
         match self {
             Self::AsServer => begin_writing!(),
             Self::Full => concat!(begin_writing!(), "; SET LOCAL synchronous_commit = on"),
