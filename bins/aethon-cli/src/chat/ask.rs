@@ -67,7 +67,8 @@ pub(crate) fn question(words: &[String], reads_input: bool) -> Result<String> {
     let parts: Vec<&str> =
         [text.trim(), piped.trim_end()].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
-        bail!("there is nothing to ask: give the question as an argument or on standard input");
+        let words = "there is nothing to ask: give the question as an argument or on standard input";
+        return Err(aethon::Error::refused(words).into());
     }
     Ok(parts.join("\n\n"))
 }

@@ -139,4 +139,6 @@ pub(crate) enum Request {
         /// The answer, with the arguments if the user edited them.
         answer: Answer,
     },
+    /// Note that the user has seen the session, so that no page shows it as unread.
+    Read,
 }

@@ -150,6 +150,7 @@ impl Backend for Local {
                         self.surface.sender.send(BackendEvent::outside(ChatEvent::EditRefused { id, why }));
                 }
             }
+            Request::Read => drop(self.aethon.transcripts().mark_read(&self.session).await?),
         }
         Ok(())
     }

@@ -502,6 +502,7 @@ impl Backend for Remote {
                 }
                 self.send(&frame).await;
             }
+            Request::Read => self.send(&json!({"type": "read", "session": self.session})).await,
         }
         Ok(())
     }

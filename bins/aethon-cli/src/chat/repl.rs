@@ -23,7 +23,7 @@ use super::clipboard;
 use super::command::{Line, help, remedy};
 use super::complete::ListRequest;
 use super::editor;
-use super::event::{BackendEvent, ChatEvent};
+use super::event::ChatEvent;
 use super::file_changes::{self, Meanwhile};
 use super::following::End;
 use super::input;
@@ -194,7 +194,13 @@ impl Chat {
                         lost = Some(why);
                         editor.stop_reading();
                     }
-                    _ => above(received).into_iter().for_each(|text| editor.print(text)),
+                    event => {
+                        let is_answer = matches!(event, ChatEvent::OthersTurn(_) | ChatEvent::Done(_));
+                        above(event).into_iter().for_each(|text| editor.print(text));
+                        if is_answer {
+                            self.note_seen(backend).await;
+                        }
+                    }
                 },
                 request = editor.request() => if let Some(ListRequest { what, answer }) = request {
                     // A list that cannot be read completes nothing; a line editor that waits no more wants nothing.
@@ -294,7 +300,10 @@ impl Chat {
     async fn enter(&mut self, backend: &mut dyn Backend, name: &str) -> Result<()> {
         self.go_to(backend, name).await?;
         match last_exchange(backend).await? {
-            Some(last) => recap(&last),
+            Some(last) => {
+                recap(&last);
+                self.note_seen(backend).await;
+            }
             None => {
                 put(&style()
                     .dim("nothing has been said here yet; /resume shows the conversations there are\n"))
@@ -466,6 +475,7 @@ impl Chat {
         let prompt = prompt(self.place());
         let keyboard = self.typed.as_mut().map(|typed| Keyboard { typed, prompt: &prompt });
         let end = follow(backend, &mut self.interrupts, turn, keyboard).await?;
+        self.note_seen(backend).await;
         self.was_interrupted = end == End::Stopped;
         if let Some(typed) = self.typed.as_mut().filter(|_| end == End::Stopped) {
             typed.gather();
@@ -473,6 +483,14 @@ impl Chat {
             self.was_interrupted = typed.line().is_empty();
         }
         Ok(end)
+    }
+
+    /// Notes that the user has seen the conversation. A script has seen nothing.
+    async fn note_seen(&self, backend: &mut dyn Backend) {
+        if self.typed.is_some() {
+            // An unread mark too many is no reason to end the chat.
+            let _ = backend.tell(Request::Read).await;
+        }
     }
 
     /// Reads messages line by line and prints every reply, for use without a terminal.
@@ -521,9 +539,9 @@ async fn calls_sop(backend: &mut dyn Backend, word: &str) -> Result<bool> {
 }
 
 /// Returns the text to print above the line being typed.
-fn above(received: BackendEvent) -> Option<String> {
+fn above(event: ChatEvent) -> Option<String> {
     let aside = |text: &str| Some(style().dim(&format!("· {}", readable(text))));
-    match received.event {
+    match event {
         ChatEvent::OthersTurn(other) => Some(elsewhere(&other, style())),
         ChatEvent::Connection(text) | ChatEvent::Notice(text) => aside(&text),
         ChatEvent::Refused(text) => aside(&format!("a message was not taken: {text}")),
