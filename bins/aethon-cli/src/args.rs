@@ -14,8 +14,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use aethon::LogFormat;
+use aethon::core::log::Level;
 use aethon::core::model::Effort;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 
@@ -55,8 +56,8 @@ pub(crate) struct Common {
     /// Set a configuration key for this run only. The value is TOML; a bare word is a string.
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Log to standard error at this level: trace, debug, info, warn, error or off.
-    #[arg(long, global = true, value_name = "LEVEL")]
+    /// Log to standard error at this level: trace, debug, info, warn or error.
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = Level::ALL.map(Level::as_str), hide_possible_values = true)]
     pub(crate) log_level: Option<String>,
     /// The format of log lines.
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
@@ -76,7 +77,7 @@ fn completed(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// What people try that is no command here, and what does it.
-const OTHER_COMMANDS: [(&str, &str); 12] = [
+const OTHER_COMMANDS: [(&str, &str); 13] = [
     ("login", SECRET),
     ("auth", SECRET),
     ("logs", "the logs are files in logs/ of the home; a service also has its journal"),
@@ -89,24 +90,37 @@ const OTHER_COMMANDS: [(&str, &str); 12] = [
     ("status", "`aethon-cli doctor` checks everything, and `aethon-cli service status` the service"),
     ("stop", "Ctrl-C ends a server in a terminal, and `systemctl --user stop aethon` a service"),
     ("up", SERVER),
+    ("version", "`aethon-cli --version` tells the version"),
 ];
 
 const SERVER: &str = "`aethon-server` starts the server, and `aethon-cli service install` has it always run";
+const QUESTION: &str = "`aethon-cli ask \"...\"` asks a question and prints the answer";
 const SECRET: &str = "`aethon-cli secrets set NAME` stores the key of a service";
 
 /// Parses the arguments. A word that is a command elsewhere is answered with what does it here.
 pub(crate) fn parsed(arguments: Vec<OsString>) -> Cli {
     Cli::try_parse_from(completed(arguments)).unwrap_or_else(|mut error| {
+        if error.get(ContextKind::InvalidArg) == Some(&ContextValue::String("-p".to_owned())) {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![QUESTION.into()]));
+        }
         let unknown = match error.get(ContextKind::InvalidSubcommand) {
             Some(ContextValue::String(unknown)) => unknown.clone(),
             _ => String::new(),
         };
-        if let Some((_, instead)) = OTHER_COMMANDS.iter().find(|(word, _)| *word == unknown) {
+        let known = OTHER_COMMANDS.iter().find(|(word, _)| *word == unknown).map(|(_, instead)| *instead);
+        // No command has blanks, so these are the words of somebody who asks.
+        let question = unknown.contains(char::is_whitespace).then_some(QUESTION);
+        if let Some(instead) = known.or(question) {
             error.remove(ContextKind::SuggestedSubcommand);
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*instead).into()]));
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
         }
         error.exit()
     })
+}
+
+/// A number of things of which there is at least one.
+fn count() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..)
 }
 
 fn log_format() -> impl TypedValueParser<Value = LogFormat> {

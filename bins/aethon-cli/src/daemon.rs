@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use aethon::{Home, Prepared};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use ureq::unversioned::resolver::DefaultResolver;
 
@@ -184,10 +184,7 @@ impl Daemon {
         let body = body.map_err(unanswered)?;
         match status {
             200..=299 => Ok(body),
-            401 => bail!(
-                "aethon-server at {} wants its token: set dashboard.auth_token, or AETHON_DASHBOARD__AUTH_TOKEN",
-                self.base
-            ),
+            401 => Err(StatusError { status, detail: self.unauthorised(), is_ending: false }.into()),
             _ => {
                 let problem: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
                 let detail = problem["detail"].as_str().map_or_else(
@@ -202,6 +199,20 @@ impl Daemon {
                 let is_ending = status == 503 && problem["code"] == "shutting_down";
                 Err(StatusError { status, detail, is_ending }.into())
             }
+        }
+    }
+
+    fn unauthorised(&self) -> String {
+        match self.token.is_empty() {
+            true => format!(
+                "aethon-server at {} wants its token: set dashboard.auth_token, or AETHON_DASHBOARD__AUTH_TOKEN",
+                self.base
+            ),
+            false => format!(
+                "aethon-server at {} does not take this token: dashboard.auth_token (or AETHON_DASHBOARD__AUTH_TOKEN) is another one \
+                 there, or has changed since it started",
+                self.base
+            ),
         }
     }
 
@@ -279,14 +290,34 @@ impl Unanswered {
             ureq::Error::Io(error) if matches!(error.kind(), ConnectionRefused | NotFound) => {
                 unsent(format!("{what} does not listen: {remedy}"))
             }
-            ureq::Error::HostNotFound => Self {
+            error if is_unknown_host(&error) => Self {
                 may_repeat: false,
                 ..unsent(format!("the name of the host in {base} is not known: {remedy}"))
+            },
+            error if speaks_plainly(&error) => Self {
+                may_repeat: false,
+                ..unsent(format!(
+                    "{what} does not speak https: write http:// instead, or name the port that does"
+                ))
             },
             ureq::Error::Timeout(_) => sent(format!("{what} does not answer in time"), true),
             error => sent(format!("{what} does not answer: {error}"), false),
         }
     }
+}
+
+/// Whether a name has no address. The resolver of the system has no kind of its own for that.
+fn is_unknown_host(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::HostNotFound => true,
+        ureq::Error::Io(error) => error.to_string().contains("failed to lookup address"),
+        _ => false,
+    }
+}
+
+/// Whether what answered a TLS greeting was no TLS.
+fn speaks_plainly(error: &ureq::Error) -> bool {
+    error.to_string().contains("InvalidContentType")
 }
 
 impl std::fmt::Display for Unanswered {

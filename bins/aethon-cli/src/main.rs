@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             // The message of a refusal is complete; the chain of causes would only repeat it.
             let words = if refused { error.to_string() } else { format!("{error:#}") };
             eprintln!("aethon-cli: {}", aethon::core::visible::readable(&words));
-            ExitCode::from(if refused { 2 } else { 1 })
+            ExitCode::from(if refused || is_senseless(&error) { 2 } else { 1 })
         }
     }
 }
@@ -101,6 +101,12 @@ fn run(cli: Cli) -> Result<ExitCode> {
             finish(commands::chat::ask(common, wish))
         }
     }
+}
+
+/// Whether the request made no sense, as judged by the daemon or by an assistant in this process.
+fn is_senseless(error: &anyhow::Error) -> bool {
+    let core = || error.chain().find_map(|cause| cause.downcast_ref::<aethon::core::error::Error>());
+    matches!(daemon::status_of(error), Some(400 | 422)) || core().is_some_and(|error| error.is_invalid())
 }
 
 /// Returns the name of a command that works on the files of a home, and so cannot use a daemon elsewhere. `None` for

@@ -44,6 +44,10 @@ pub(crate) fn builder(common: &Common) -> Builder {
 /// Reads the configuration. Warnings go to stderr, and so does the log if `--log-level` asks for one.
 pub(crate) fn prepared(common: &Common) -> Result<aethon::Prepared> {
     let prepared = builder(common).load()?;
+    // Expected on the first day, and a mistyped path on any other.
+    if let Some(home) = common.home.as_ref().filter(|home| !home.exists()) {
+        eprintln!("warning: there is no home at {} yet", home.display());
+    }
     for warning in prepared.warnings() {
         eprintln!("warning: {warning}");
     }

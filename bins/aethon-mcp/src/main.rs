@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aethon::core::log::Level;
 use aethon::{Builder, LogFormat, Prepared};
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -29,7 +30,7 @@ struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
     /// How much is logged to standard error and HOME/logs: trace, debug, info, warn or error [default: info].
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = Level::ALL.map(Level::as_str), hide_possible_values = true)]
     log_level: Option<String>,
     /// How log lines look.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format())]

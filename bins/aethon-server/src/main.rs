@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use aethon::config::Sources;
+use aethon::core::log::Level;
 use aethon::{Builder, Home, LogFormat, Prepared};
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -39,7 +40,7 @@ struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
     /// How much is logged: trace, debug, info, warn or error [default: info].
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = Level::ALL.map(Level::as_str), hide_possible_values = true)]
     log_level: Option<String>,
     /// How log lines look.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format())]

@@ -165,7 +165,9 @@ impl SessionPatch {
 /// Returns the error for a model that a conversation or a message names and that there is not.
 pub fn no_such_model(name: &str) -> Error {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-    Error::invalid(format!("there is no model `{shown}`; `/model` lists those that can be chosen"))
+    Error::invalid(format!(
+        "there is no model `{shown}`; `/model` in a chat and `aethon-cli model list` list those that can be chosen"
+    ))
 }
 
 #[cfg(test)]

@@ -20,6 +20,14 @@ impl Prepared {
         refused_for(&problems)
     }
 
+    /// Returns what is allowed and yet hardly meant, a sentence each: secrets that can be guessed, and a channel for the results of
+    /// jobs that is not set up.
+    pub fn concerns(&self) -> Vec<String> {
+        let mut concerns = crate::preflight::short_secrets(&self.config);
+        concerns.extend(wiring::workflows::channel_warning(&self.config, &self.source.parts.channels));
+        concerns
+    }
+
     /// Like [`Prepared::preflight`], and tries the sandbox of commands as far as that changes nothing: with docker, by one
     /// container that is removed again, but without pulling an image. Returns the findings, one line each.
     pub async fn try_out(&self) -> Result<Vec<String>> {
@@ -34,7 +42,7 @@ impl Prepared {
         refused_for(&problems)?;
         let proved = proof.proved.filter(|_| self.config.security.sandbox == Sandbox::Docker);
         let proved = proved.map(|proved| format!("sandbox   docker: {proved}"));
-        let reach = crate::sandbox_reach::warnings(&self.config).await.into_iter();
+        let reach = crate::sandbox_reach::warnings(&self.config).await.into_iter().chain(self.concerns());
         let warning = |concern| format!("warning   {concern}");
         Ok(reach.map(warning).chain(proved).chain(proof.concerns.into_iter().map(warning)).collect())
     }

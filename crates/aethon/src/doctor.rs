@@ -82,6 +82,10 @@ pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Fin
             "`aethon-cli secrets set NAME` stores a longer one; refer to it as ${credential:NAME}",
         )
     }));
+    findings.extend(
+        wiring::workflows::channel_warning(&prepared.config, &prepared.source.parts.channels)
+            .map(|message| Finding::warning("scheduler", message, "correct scheduler.default_channel")),
+    );
     findings.extend(home(&prepared));
     findings.extend(prepared.reach().iter().map(|reach| match reach.is_open {
         true => Finding::note("reach", format!("open: {}", reach.sentence())),

@@ -55,10 +55,11 @@ pub(crate) fn short_secrets(config: &Config) -> Vec<String> {
     let short = keys.into_iter().filter(|(_, secret)| is_short(secret));
     short
         .map(|(key, secret)| {
+            let length = length(secret);
+            let characters = if length == 1 { "character" } else { "characters" };
             format!(
-                "{key} has only {} characters and can be guessed: use at least {MIN_SECRET_LENGTH}, for example the output of \
-                 `openssl rand -hex 24`",
-                length(secret)
+                "{key} has only {length} {characters} and can be guessed: use at least {MIN_SECRET_LENGTH}, for example the output of \
+                 `openssl rand -hex 24`"
             )
         })
         .collect()

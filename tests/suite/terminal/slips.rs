@@ -241,3 +241,92 @@ fn what_is_not_there_is_told_in_the_same_words_with_and_without_a_server() {
         assert!(!words(&one).contains("/api/"), "{arguments:?}: {}", words(&one));
     }
 }
+
+#[test]
+fn slips_on_the_command_line_are_told_with_the_remedy_and_end_with_2() {
+    let home = home();
+    let at = home.path();
+    for (arguments, expected) in [
+        (&["what time is it?"][..], &["aethon-cli ask"][..]),
+        (&["-p", "hello"], &["aethon-cli ask"]),
+        (&["version"], &["aethon-cli --version"]),
+        (
+            &["--log-level", "loud", "config", "path"],
+            &["'loud'", "--log-level", "trace, debug, info, warn, error"],
+        ),
+        (&["sessions", "list", "--limit", "0"], &["'0'", "--limit"]),
+        (&["sessions", "list", "--limit", "-1"], &["'-1'", "--limit"]),
+        (&["ask", "--no-stdin"], &["nothing to ask"]),
+        (&["ask", "--model", "nosuch", "--no-stdin", "hi"], &["nosuch", "aethon-cli model list"]),
+        (&["jobs", "add", "--at", "31.12.2026", "--prompt", "x"], &["\"31.12.2026\" is no time such as"]),
+        (&["init", "--provider", "openai", "--region", "eu"], &["--region is for bedrock"]),
+        (&["config", "get", "model.providr"], &["the nearest is model.provider"]),
+        (&["config", "unset", "modl.provider"], &["the nearest is model.provider"]),
+        (&["config", "list", "nosuch"], &["there is no key \"nosuch\""]),
+    ] {
+        check(at, arguments, 2, expected);
+    }
+    check(at, &["config", "list", "--set"], 0, &["every key has its default"]);
+    check(at, &["config", "list", "budget", "--set"], 0, &["no key with \"budget\" is set"]);
+    let weak = ["--set", "dashboard.auth_token=a", "config", "check"];
+    check(at, &weak, 0, &["has only 1 character and", "is fine"]);
+    check(at, &[&weak[..], &["--strict"]].concat(), 2, &["warnings: 1"]);
+    let adrift = ["--set", "scheduler.default_channel=telegrm"];
+    check(
+        at,
+        &[&adrift[..], &["config", "check"]].concat(),
+        0,
+        &["scheduler.default_channel", "set up: webchat"],
+    );
+    let job = ["jobs", "add", "--cron", "@daily", "--prompt", "x"];
+    check(at, &[&adrift[..], &job].concat(), 2, &["\"telegrm\" does not exist", "scheduler.default_channel"]);
+    check(
+        at,
+        &["--home", "nowhere", "config", "get", "model.provider"],
+        0,
+        &["there is no home at nowhere yet"],
+    );
+    check(at, &["secrets", "list"], 0, &["no secrets are stored"]);
+    let elsewhere = format!("backup.dir={}/away/backups", at.display());
+    check(at, &["--set", &elsewhere, "backup"], 2, &["away is missing", "backup.dir"]);
+    assert!(!at.join("away").exists() && !Path::new("nowhere").exists());
+}
+
+#[test]
+fn removal_of_a_secret_names_the_keys_that_use_it() {
+    let home = home();
+    let path = home.path();
+    let stored = run_cli(path, &["secrets", "set", "tok"], Some("0123456789abcdef"));
+    assert!(stored.status.success());
+    let key = "[dashboard]\nauth_token = \"${credential:tok}\"\n";
+    std::fs::write(path.join("config.toml"), key).unwrap();
+    check(
+        path,
+        &["secrets", "rm", "tok", "--yes"],
+        0,
+        &["tok is removed", "dashboard.auth_token still refers to it"],
+    );
+}
+
+#[test]
+fn changed_token_is_told_with_what_makes_the_server_take_it_up() {
+    let server = Server::start(&[]);
+    let home = server.home();
+    let path = home.path();
+    check(
+        path,
+        &["config", "set", "dashboard.auth_token", "0123456789abcdef", "--reload"],
+        0,
+        &["dashboard.auth_token"],
+    );
+    check(path, &["config", "set", "dashboard.auth_token", "fedcba9876543210"], 0, &[]);
+    check(path, &["config", "reload"], 1, &["still has the token of before", "SIGHUP"]);
+    check(path, &["sessions", "list"], 1, &["does not take this token"]);
+    server.signal(rustix::process::Signal::HUP);
+    aethon_tests::eventually("it has the new token", || {
+        run_cli(path, &["sessions", "list"], None).status.success().then_some(())
+    });
+    let port = format!("https://127.0.0.1:{}", server.address.port());
+    check(path, &["--connect", &port, "sessions", "list"], 1, &["does not speak https"]);
+    check(path, &["--connect", "http://nowhere.invalid:1", "sessions", "list"], 1, &["is not known"]);
+}

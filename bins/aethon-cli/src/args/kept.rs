@@ -2,6 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 
+use super::count;
 use crate::completion;
 
 #[derive(Debug, Clone, Subcommand)]
@@ -12,7 +13,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long, short)]
         query: Option<String>,
         /// The number of sessions to list.
-        #[arg(long, default_value_t = 20)]
+        #[arg(long, default_value_t = 20, value_parser = count(), allow_negative_numbers = true)]
         limit: usize,
         /// Print JSON.
         #[arg(long)]
@@ -27,7 +28,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long, short, add = completion::sessions())]
         session: Option<String>,
         /// The number of messages to list.
-        #[arg(long, default_value_t = 20)]
+        #[arg(long, default_value_t = 20, value_parser = count(), allow_negative_numbers = true)]
         limit: usize,
         /// Print JSON.
         #[arg(long)]
@@ -39,7 +40,7 @@ pub(crate) enum SessionsCommand {
         #[arg(add = completion::sessions())]
         id: String,
         /// The number of messages to print, counted from the newest.
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = count(), allow_negative_numbers = true)]
         limit: usize,
         /// Print JSON.
         #[arg(long)]
@@ -75,7 +76,7 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         empty: bool,
         /// The number of sessions to list.
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = count(), allow_negative_numbers = true)]
         limit: usize,
         /// Print JSON.
         #[arg(long)]
@@ -105,7 +106,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long)]
         scope: Option<String>,
         /// The number of memories to list.
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = count(), allow_negative_numbers = true)]
         limit: usize,
         /// Print JSON.
         #[arg(long)]
@@ -171,7 +172,7 @@ pub(crate) enum RecordingsCommand {
         #[arg(long, short, value_name = "N")]
         snapshot: Option<u64>,
         /// The number of events to show.
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = count(), allow_negative_numbers = true)]
         limit: usize,
         /// Print JSON.
         #[arg(long)]

@@ -1,5 +1,6 @@
 //! The command line for SOPs, scheduled jobs and multi-turn work.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand};
@@ -17,7 +18,7 @@ pub(crate) enum SopCommand {
     /// Print a SOP.
     Show {
         /// Its name.
-        #[arg(add = completion::sops())]
+        #[arg(add = completion::sops(), value_parser = sop_name)]
         name: String,
         /// Print JSON.
         #[arg(long)]
@@ -26,7 +27,7 @@ pub(crate) enum SopCommand {
     /// Run a SOP and print the answer.
     Run {
         /// Its name.
-        #[arg(add = completion::sops())]
+        #[arg(add = completion::sops(), value_parser = sop_name)]
         name: String,
         /// The text for it: free words, or KEY=VALUE for its parameters.
         text: Vec<String>,
@@ -170,4 +171,9 @@ pub(crate) struct JobArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The name of a SOP, also as a chat calls it: `sop list` shows it with its slash.
+fn sop_name(word: &str) -> Result<String, Infallible> {
+    Ok(word.strip_prefix('/').unwrap_or(word).to_owned())
 }

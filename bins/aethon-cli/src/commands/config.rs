@@ -25,7 +25,8 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
         ConfigCommand::Get { key } => match get(crate::setup::prepared(common)?.config(), &key) {
             Some(serde_json::Value::String(text)) => print(&format!("{text}\n"))?,
             Some(value) => print_json(&value)?,
-            None => bail!("there is no key {key:?}; `aethon-cli config show` lists them all"),
+            None if reference::is_known(&key) => bail!("{key} is not set, and has no default"),
+            None => return Err(reference::no_such_key(&key)),
         },
         ConfigCommand::List { part, set, json } => reference::list(common, part.as_deref(), set, json)?,
         ConfigCommand::Explain { key } => reference::explain(common, &key)?,
@@ -57,6 +58,8 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
                     print(&format!("{key} is no longer set in {}\n", file.display()))?;
                     effect::tell(common, &[key], reload)?;
                 }
+                // A key that there is not may stand in the file, and is removed above.
+                false if !reference::is_known(&key) => return Err(reference::no_such_key(&key)),
                 false => print(&format!("{key} is not set in {}\n", file.display()))?,
             }
         }
@@ -67,6 +70,12 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             crate::setup::runtime()?.block_on(prepared.preflight())?;
             if strict {
                 prepared.without_warnings()?;
+            }
+            let concerns = prepared.concerns();
+            concerns.iter().for_each(|concern| eprintln!("warning: {concern}"));
+            if strict && !concerns.is_empty() {
+                let words = format!("warnings: {}; --strict treats them as failures", concerns.len());
+                return Err(aethon::Error::refused(words).into());
             }
             print("the configuration is fine\n")?;
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::Common;
 use crate::commands::print;
-use crate::daemon::{Daemon, Finder};
+use crate::daemon::{Daemon, Finder, status_of};
 
 /// Says when the changed keys take effect. With `reload`, or if the person says so, the running daemon applies them now.
 pub(crate) fn tell(common: &Common, keys: &[String], reload: bool) -> Result<()> {
@@ -41,6 +41,13 @@ pub(crate) fn reload(common: &Common) -> Result<()> {
 /// Makes the daemon reload, and describes the result.
 async fn applied(daemon: &Daemon) -> Result<String> {
     let reloaded = daemon.post("/api/config/reload".into(), &json!({})).await;
+    // It does not know the new token before it has reloaded.
+    if reloaded.as_ref().is_err_and(|error| status_of(error) == Some(401)) {
+        bail!(
+            "the running aethon-server still has the token of before, so it cannot be asked to reload: send it SIGHUP \
+             (`pkill -HUP aethon-server`, or `systemctl reload aethon`), or restart it"
+        );
+    }
     let reloaded = reloaded.context("the running aethon-server did not reload its configuration")?;
     let keys = |field: &str| -> Vec<String> {
         let listed = reloaded[field].as_array().into_iter().flatten();

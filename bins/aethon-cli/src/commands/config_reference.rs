@@ -3,7 +3,7 @@
 use aethon::config::{KnownKey, NAME, known_keys, nearest_word, schema, schema_of};
 use aethon::core::service::ConfigKey;
 use aethon::{config_keys, is_reloadable};
-use anyhow::{Error, Result, bail};
+use anyhow::{Error, Result};
 
 use crate::args::Common;
 use crate::commands::{print, print_json};
@@ -25,9 +25,13 @@ pub(crate) fn list(common: &Common, part: Option<&str>, set: bool, json: bool) -
     for [key, value, place, effect] in &cells {
         out.push_str(&format!("{key:first$}  {value:second$}  {place:third$}  {effect}\n"));
     }
-    match out.is_empty() {
-        true => print("no such key; `aethon-cli config list` without words lists all\n"),
-        false => print(&out),
+    match (part, set) {
+        _ if !out.is_empty() => print(&out),
+        (None, _) => print("nothing is set; every key has its default\n"),
+        (Some(part), true) if known_keys().iter().any(|known| known.name.contains(part)) => {
+            print(&format!("no key with {part:?} is set; all of them have their defaults\n"))
+        }
+        (Some(part), _) => Err(no_such_key(part)),
     }
 }
 
@@ -44,7 +48,7 @@ pub(crate) fn explain(common: &Common, wanted: &str) -> Result<()> {
     let section = format!("{wanted}.");
     let inner: Vec<&KnownKey> = known.iter().filter(|known| known.name.starts_with(&section)).collect();
     if inner.is_empty() {
-        bail!("there is no key {wanted:?}; `aethon-cli config list` lists them all");
+        return Err(no_such_key(wanted));
     }
     let mut out = String::new();
     for known in inner {
@@ -57,10 +61,7 @@ pub(crate) fn explain(common: &Common, wanted: &str) -> Result<()> {
 pub(crate) fn without_value(wanted: &str) -> Error {
     let known = known_keys();
     let Some(key) = known.iter().find(|known| matches(&known.name, wanted)) else {
-        let words: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
-        let hint = nearest_word(wanted, &words).map(|near| format!("; the nearest is {near}"));
-        let hint = hint.unwrap_or_default();
-        return refused(format!("there is no key {wanted:?}{hint}; `aethon-cli config list` lists them all"));
+        return no_such_key(wanted);
     };
     let takes = allowed(&key.name, &key.words).map(|allowed| format!(" ({allowed})")).unwrap_or_default();
     let example = key.words.first().map_or("VALUE", String::as_str);
@@ -68,6 +69,23 @@ pub(crate) fn without_value(wanted: &str) -> Error {
         "{wanted} needs a value{takes}, such as in `aethon-cli config set {wanted} {example}`; \
          `config explain {wanted}` tells more, and `config unset {wanted}` brings the default back"
     ))
+}
+
+/// Returns the refusal of a key that there is not, with the nearest one.
+pub(crate) fn no_such_key(wanted: &str) -> Error {
+    let known = known_keys();
+    let words: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+    let hint =
+        nearest_word(wanted, &words).map(|near| format!("; the nearest is {near}")).unwrap_or_default();
+    refused(format!("there is no key {wanted:?}{hint}; `aethon-cli config list` lists them all"))
+}
+
+/// Whether a key, one above it or one below it is one of the configuration.
+pub(crate) fn is_known(wanted: &str) -> bool {
+    known_keys().iter().any(|known| {
+        let pairs = || known.name.split('.').zip(wanted.split('.'));
+        pairs().all(|(known, part)| known == NAME || known == part)
+    })
 }
 
 /// Adds to the refusal of a key how its whole entry is written, if the refusal is about what else the entry needs: a job without

@@ -163,6 +163,11 @@ fn host(provider: Provider, given: Option<String>) -> Result<String> {
 /// Returns the region of a service that has some.
 fn region(provider: Provider, given: Option<String>) -> Result<String> {
     match given {
+        Some(_) if provider != Provider::Bedrock => {
+            let name = provider.name();
+            Err(aethon::Error::refused(format!("--region is for bedrock, and {name} has none: leave it out"))
+                .into())
+        }
         Some(region) => Ok(region),
         None if provider == Provider::Bedrock => {
             asked("region, such as us-east-1 [AWS_REGION or the AWS profile]: ")

@@ -38,19 +38,33 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
                 credentials::list(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
             if json {
                 print_json(&serde_json::json!({"secrets": names}))?;
+            } else if names.is_empty() {
+                let home = sources.home.display();
+                print(&format!(
+                    "no secrets are stored in {home}; `aethon-cli secrets set NAME` stores one\n"
+                ))?;
             } else {
                 print(&names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
             }
         }
         SecretsCommand::Rm { name, yes } => {
             check(&name)?;
-            if !confirm(&format!("remove the secret {name}"), yes)? {
+            let users = users_of(&sources, &name);
+            let used = if users.is_empty() { String::new() } else { format!(", which {users} uses") };
+            if !confirm(&format!("remove the secret {name}{used}"), yes)? {
                 return Ok(ExitCode::FAILURE);
             }
             if !credentials::remove(&folder, &name).with_context(|| format!("{name} cannot be removed"))? {
                 bail!("there is no secret {name:?}; `aethon-cli secrets list` lists them");
             }
             note(&sources, AuditAction::Secret, (&name, "removed"))?;
+            print(&format!("{name} is removed\n"))?;
+            if !users.is_empty() {
+                eprintln!(
+                    "warning: {users} still refers to it, so aethon-server refuses to start: `aethon-cli secrets set {name}` \
+                     stores it anew, and `aethon-cli config unset` removes the key"
+                );
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -64,6 +78,30 @@ fn check(name: &str) -> Result<()> {
         "{name:?} cannot name a secret: use letters, digits, `.`, `_` and `-`"
     ))
     .into())
+}
+
+/// The keys of the configuration file that use a secret, as part of a sentence; empty if none does.
+fn users_of(sources: &Sources, name: &str) -> String {
+    fn look(value: &toml::Value, path: &str, reference: &str, found: &mut Vec<String>) {
+        match value {
+            toml::Value::String(text) if text.contains(reference) => found.push(path.to_owned()),
+            toml::Value::Array(items) => {
+                items.iter().for_each(|item| look(item, path, reference, found));
+            }
+            toml::Value::Table(table) => {
+                let path = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                table.iter().for_each(|(key, value)| look(value, &path(key), reference, found));
+            }
+            _ => {}
+        }
+    }
+    // A file that cannot be read is a trouble of every other command.
+    let text = aethon::config::file_text(sources).unwrap_or_default();
+    let mut found = Vec::new();
+    if let Ok(document) = text.parse::<toml::Table>() {
+        look(&document.into(), "", &format!("${{credential:{name}}}"), &mut found);
+    }
+    found.join(", ")
 }
 
 fn read_value(name: &str) -> Result<Secret> {

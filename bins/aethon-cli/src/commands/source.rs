@@ -101,14 +101,8 @@ pub(super) async fn with_daemon<T>(
     }
 }
 
-/// Opens the home. Reports a new home, which is expected on the first day and a mistyped path on any other.
+/// Opens the home.
 pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
-    let home = prepared.home().path().to_owned();
-    let is_new = !home.exists();
     super::upgrade::offer(&prepared)?;
-    let aethon = prepared.open().await?;
-    if is_new {
-        eprintln!("warning: there was no home at {}; an empty one was made", home.display());
-    }
-    Ok(aethon)
+    Ok(prepared.open().await?)
 }

@@ -55,8 +55,13 @@ pub(super) async fn check(
     };
     let timing = timing(&request, now, &mut findings);
     let task = task(&request, origin, sops, &mut findings).await?;
+    let is_default = request.channel.is_none();
     let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
     check_delivery(&channel, request.recipient.as_deref(), options, &mut findings);
+    let fault = findings.faults.iter_mut().find(|fault| fault.field == "channel");
+    if let Some(fault) = fault.filter(|_| is_default) {
+        fault.message.push_str(" (it is scheduler.default_channel)");
+    }
     // A reminder that comes late is better than none; the next run of a repeated job comes by itself.
     let usual = if request.run_at.is_some() { Missed::RunOnce } else { Missed::Skip };
     let missed = request.missed.as_deref().map_or(Some(usual), Missed::parse);
@@ -178,7 +183,10 @@ fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Opti
             // A time without an offset is in the job's time zone.
             let local = || text.parse::<DateTime>().ok()?.to_zoned(zone).ok().map(|time| time.timestamp());
             match text.parse::<Timestamp>().ok().or_else(local) {
-                None => findings.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
+                None => {
+                    let text: String = text.chars().take(80).collect();
+                    findings.add("run_at", format!("{text:?} is no time such as 2026-12-24T18:00:00Z"));
+                }
                 Some(run_at) if to_millisecond(run_at) <= now => {
                     findings.add("run_at", format!("is in the past: {text}; give a time to come"));
                 }

@@ -153,8 +153,18 @@ pub(super) fn parent_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Creates the folder of backups if it is missing.
+/// Creates the folder of backups if it is missing. The one above it has to be there: behind a longer missing path is a disk that is
+/// not mounted, or a slip, and not a place for backups.
 pub(super) fn create_folder(folder: &Path) -> Result<()> {
+    let above = parent_of(folder);
+    if folder.is_absolute()
+        && matches!(fs::metadata(&above), Err(error) if error.kind() == io::ErrorKind::NotFound)
+    {
+        return Err(Error::refused(format!(
+            "{} is missing: mount its disk, create it, or correct backup.dir",
+            above.display()
+        )));
+    }
     private_file::create_directory(folder).map_err(failed("created", folder))
 }
 

@@ -128,6 +128,17 @@ fn channels(config: &Config, brought: &[Arc<dyn Channel>]) -> Vec<String> {
     webchat.into_iter().chain(messengers).chain(brought).collect()
 }
 
+/// Says that results of jobs have no channel to go to, if `scheduler.default_channel` names none that will run.
+pub(crate) fn channel_warning(config: &Config, brought: &[Arc<dyn Channel>]) -> Option<String> {
+    let (wanted, known) = (&config.scheduler.default_channel, channels(config, brought));
+    (config.scheduler.enabled && !known.contains(wanted)).then(|| {
+        format!(
+            "scheduler.default_channel: {wanted:?} is not set up, so jobs need a channel of their own; set up: {}",
+            known.join(", ")
+        )
+    })
+}
+
 fn without_home(config: &Config) -> Vec<String> {
     enabled(config).filter(|name| home(config, name).trim().is_empty()).map(str::to_owned).collect()
 }
