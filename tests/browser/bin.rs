@@ -1,7 +1,7 @@
 //! Deleting with a way back: Undo, and the bin.
 
 use aethon_tests::Request;
-use aethon_tests::browser::keys::ESCAPE;
+use aethon_tests::browser::keys::{ENTER, ESCAPE};
 use serde_json::json;
 
 use crate::accessibility::assert_no_barriers;
@@ -108,5 +108,43 @@ fn several_conversations_come_back_in_the_dashboard() {
         "/apple/.test(one('main').innerText) && /banana/.test(one('main').innerText)",
     );
     assert_eq!(server.get("/api/sessions").json()["count"], 2);
+    page.assert_clean();
+}
+
+/// Presses "Undo" by the keyboard.
+fn undo(page: &Page) {
+    page.until("there is a way back", "all('.toast button').at(-1)?.innerText === 'Undo'");
+    page.browser.run("all('.toast button').at(-1).focus()", &[]);
+    page.browser.chord(&[ENTER]);
+}
+
+#[test]
+fn undo_by_the_keyboard_leads_to_what_came_back() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    for name in ["apples", "pears"] {
+        page.go(&format!("/#/{name}"));
+        page.until("it is open", "shown(one('.welcome'))");
+        page.ask(&format!("!say {name}"));
+    }
+    delete(&page, "apples", "Delete");
+    undo(&page);
+    page.until("its row has the focus", "document.activeElement === one('[data-name=apples] a')");
+    assert_eq!(browser.text("location.hash"), "#/pears", "the open conversation stays open");
+    delete(&page, "pears", "Delete");
+    undo(&page);
+    page.until("it is open again", "location.hash === '#/pears' && one('[data-name=pears]')");
+    page.until("one can write in it", "document.activeElement.id === 'message'");
+
+    page.go("/dashboard#/sessions");
+    page.until("they are listed", "/apples/.test(one('.data-table')?.innerText)");
+    browser.click("[aria-label='Actions for !say apples']");
+    browser.click("//button[@role='menuitem'][normalize-space()='Delete']");
+    page.until("it asks", "one('dialog[open]')");
+    browser.click("//dialog//button[normalize-space()='Delete']");
+    page.until("it is gone", "!/apples/.test(one('.data-table').innerText)");
+    undo(&page);
+    page.until("it is back", "/apples/.test(one('.data-table').innerText)");
+    page.until("the panel has the focus", "document.activeElement.id === 'content'");
     page.assert_clean();
 }

@@ -71,6 +71,37 @@ fn edited_message_keeps_its_files_until_they_are_removed() {
     page.assert_clean();
 }
 
+#[test]
+fn escape_keeps_what_was_typed_for_the_next_time_and_cancel_drops_it() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!say one");
+    let typed = |page: &Page| page.browser.text("one('.edit-box textarea').value");
+    edit_last(&page);
+    browser.type_keys(" and a half");
+    browser.chord(&[ESCAPE]);
+    page.until("the box is closed", "!one('.edit-box')");
+    assert_eq!(page.turns()[0].said, "!say one");
+    edit_last(&page);
+    assert_eq!(typed(&page), "!say one and a half");
+    browser.chord(&[ESCAPE]);
+    browser.reload();
+    page.until("the message is there, and no box", "one('.said-text') && !one('.skeleton, .edit-box')");
+    edit_last(&page);
+    assert_eq!(typed(&page), "!say one and a half", "after a reload");
+    browser.click("//*[contains(@class,'edit-box')]//button[normalize-space()='Cancel']");
+    edit_last(&page);
+    assert_eq!(typed(&page), "!say one");
+    browser.type_keys(" and more");
+    browser.chord(&[ESCAPE]);
+    edit_last(&page);
+    browser.chord(&[ENTER]);
+    page.until("it is answered", "one('.reply .prose')?.innerText === 'one and more' && !one('[data-live]')");
+    edit_last(&page);
+    assert_eq!(typed(&page), "!say one and more", "what was sent is not kept twice");
+    page.assert_clean();
+}
+
 /// Puts these onto the clipboard, by media type.
 const COPY: &str = "const canvas = document.createElement('canvas');
     canvas.width = canvas.height = 8;

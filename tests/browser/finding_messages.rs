@@ -149,3 +149,24 @@ fn menu_of_a_conversation_leads_to_its_beginning_and_to_a_date() {
     page.until("the first of the day is marked", first);
     page.assert_clean();
 }
+
+#[test]
+fn every_word_that_begins_like_the_one_looked_for_is_marked_whole() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!stream 60 1");
+    page.ask("!say Crème, cremes and ice cream with creme");
+    let look = |words: &str| {
+        choose(&page, "Find in this conversation");
+        page.until("the field has the focus", "document.activeElement === one('.find-bar input')");
+        browser.type_keys(words);
+    };
+    let marked = "[...CSS.highlights.get('found-words') ?? []].map(String)";
+    look("token");
+    page.until("all are marked", &format!("{marked}.length === 60"));
+    let odd = format!("{marked}.filter((word, at) => word !== `token${{at + 1}}`).join()");
+    assert_eq!(browser.text(&odd), "", "in order, each of them whole");
+    look("CREME");
+    page.until("accents and case do not count", &format!("{marked}.join() === 'Crème,cremes,creme'"));
+    page.assert_clean();
+}

@@ -128,6 +128,19 @@ fn page_is_english_if_its_language_cannot_be_loaded() {
     page.assert_clean();
 }
 
+/// Heads of columns, placeholders and choices that are cut, and buttons that sort and do not name their column as it is written.
+const CUT: &str = "const pen = document.createElement('canvas').getContext('2d');
+    const isCut = (field, text) => {
+        const style = getComputedStyle(field);
+        pen.font = style.font;
+        return pen.measureText(text).width > field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) + 1;
+    };
+    const heads = all('main th .sort').filter((e) => shown(e) && e.scrollWidth > e.clientWidth).map((e) => e.innerText);
+    const misnamed = all('th .sort').filter((e) => !e.title.includes(e.textContent)).map((e) => e.title);
+    const fields = all('main [placeholder], dialog [placeholder]').filter((e) => shown(e) && e.matches('input') && isCut(e, e.placeholder));
+    const choices = all('dialog select').filter(shown).flatMap((e) => [...e.options].filter((one) => isCut(e, one.text)).map((one) => one.text));
+    return [...heads, ...misnamed, ...fields.map((e) => e.placeholder), ...choices]";
+
 #[test]
 fn dashboard_is_whole_in_german() {
     let words = ["Plans for the garden", "Rent is due on the 5th.\nPay it."].map(str::to_owned);
@@ -159,6 +172,53 @@ fn dashboard_is_whole_in_german() {
             }
         }
     }
+    page.assert_clean();
+}
+
+#[test]
+fn german_heads_placeholders_and_choices_are_whole() {
+    let Some(used_server) = UsedServer::open(&["Plans for the garden".to_owned()]) else { return };
+    let (page, browser) = (&used_server.page, &used_server.page.browser);
+    read_languages(page, "de-DE,de");
+    let mut faults = Vec::new();
+    for width in [1280, 390] {
+        if width == 390 {
+            browser.become_phone(390, 844);
+        } else {
+            browser.resize(width, 900);
+        }
+        let wanted = ["recordings", "monitor", "scheduler/new"];
+        let views: Vec<_> =
+            used_server.views.iter().filter(|view| wanted.contains(&view.address.as_str())).collect();
+        assert!(views.len() >= wanted.len());
+        for view in views {
+            used_server.load(view);
+            let found = browser.run(CUT, &[]);
+            if found != json!([]) {
+                faults.push(format!("{} at {width}: {found}", view.address));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    page.assert_clean();
+}
+
+#[test]
+fn questions_in_german_quote_as_german_does() {
+    let Some(page) = open_in_german(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!say hallo");
+    let delete = "//button[@role='menuitem'][normalize-space()='Löschen']";
+    let asks = "/„!say hallo“/.test(one('dialog[open]')?.innerText)";
+    page.until("it is listed", "one('.session button')");
+    browser.run("one('.session a').focus(); one('.session button').click()", &[]);
+    browser.click(delete);
+    page.until("the chat asks", asks);
+    page.go("/dashboard#/sessions");
+    page.until("it is listed", "one('td.is-actions button')");
+    browser.click("td.is-actions button");
+    browser.click(delete);
+    page.until("the dashboard asks", asks);
     page.assert_clean();
 }
 

@@ -55,6 +55,7 @@ mod panels_recorded;
 mod panels_sessions;
 mod panels_shell;
 mod panels_work;
+mod phone;
 mod put_back;
 mod reading;
 mod readme_pictures;

@@ -203,3 +203,23 @@ fn command_from_elsewhere_is_neither_asked_again_nor_edited() {
     }
     page.assert_clean();
 }
+
+#[test]
+fn command_by_the_keyboard_of_a_tablet_leaves_the_focus_in_the_box() {
+    let Some(page) = with_sop() else { return };
+    let browser = &page.browser;
+    page.become_phone(1024, 768);
+    assert!(!browser.is("matchMedia('(pointer: fine)').matches"));
+    page.ask("hello");
+    browser.click("#message");
+    browser.type_keys("/ret");
+    page.until("it is open", "shown(one('.slash-menu'))");
+    browser.chord(&[ENTER]);
+    page.until(
+        "it was answered again",
+        "one('.versions')?.textContent.includes('2 of 2') && !one('[data-live]')",
+    );
+    browser.type_keys("/model");
+    assert_eq!(browser.text("one('#message').value"), "/model");
+    page.assert_clean();
+}

@@ -184,7 +184,7 @@ function readable(line) {
   if (/^\s*(\/\/|\*|\/\*)/.test(line) || /Error\(|console\.|^import |@type|@param/.test(line)) return [];
   const literals = [...line.matchAll(/"([^"\\]*)"|`([^`]*)`/g)].map((it) => it[1] ?? it[2]);
   const named = [...line.matchAll(/\b(?:aria-label|aria-description|title|placeholder|alt|textContent|label|text)"?\s*[:=,]\s*["`]([^"`]+)["`]/g)].map((it) => it[1]);
-  return [...literals.filter((it) => /^[A-Z][a-z]+ [a-z]+/.test(it) || english.test(it)), ...named.filter((it) => /^[A-Z][a-z]/.test(it))];
+  return [...literals.filter((it) => /^[A-Z][a-z]+ [a-z]+|[“”„]/.test(it) || english.test(it)), ...named.filter((it) => /^[A-Z][a-z]/.test(it))];
 }
 
 /** What no reader reads, although it looks so. */
@@ -205,6 +205,7 @@ test("no module has texts of its own", () => {
   assert.deepEqual(found, [], `these belong into texts/:\n${found.join("\n")}`);
   assert.deepEqual(readable('  make("button", { "aria-label": "Close" }, words.close);'), ["Close"]);
   assert.deepEqual(readable('  box.textContent = "It could not be loaded";').length, 2);
+  assert.deepEqual(readable("  ask(`“${title}”`);"), ["“${title}”"], "each language has quotation marks of its own");
 });
 
 test("the pages themselves say nothing, so that nothing is English first", () => {

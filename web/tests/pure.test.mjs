@@ -7,7 +7,7 @@ import { countAfter } from "../assets/js/chat/branch.js";
 import { markdownTable } from "../assets/js/chat/pasted-table.js";
 import { archivedOf, grouped, nameOf } from "../assets/js/chat/grouping.js";
 import { pictureSource } from "../assets/js/chat/picture.js";
-import { placesOf } from "../assets/js/chat/found-marks.js";
+import { placesOf, wordsOf } from "../assets/js/chat/found-marks.js";
 import { beginOf, chooseDrawn, exchangeAt } from "../assets/js/chat/turn-window.js";
 import { callOf, commandIn, matching, nearest, placeholder, typedName, withoutEscape } from "../assets/js/chat/slash-menu.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
@@ -322,13 +322,22 @@ test("a height of the column is an exchange and a part of it", () => {
   assert.deepEqual([0, 1, 2].map((index) => beginOf(layout, index)), [0, 110, 320]);
 });
 
-test("places of words are found in any case, in order", () => {
+test("words are found whole where they begin with one looked for, whatever their case and accents", () => {
+  const found = (/** @type {string} */ text, /** @type {string} */ query) =>
+    placesOf(text, wordsOf(query).map((word) => word.text)).map(([from, to]) => text.slice(from, to));
   assert.deepEqual(placesOf("Lyon to LYON and Paris", ["paris", "lyon"]), [
     [0, 4],
     [8, 12],
     [17, 22],
   ]);
-  assert.deepEqual(placesOf("\u0130stanbul", ["stanbul"]), [], "a letter that grows in lower case gives no wrong place");
+  assert.deepEqual(found("token1 token25 token26, tok ken betoken", "token"), ["token1", "token25", "token26"]);
+  assert.deepEqual(found("Der Rhein fließt durch Köln", "kol, RHE"), ["Rhein", "Köln"]);
+  assert.deepEqual(found("Cafe\u0301, cafés und Kaffee", "CAFÉ"), ["Cafe\u0301", "cafés"]);
+  assert.deepEqual(found("今日は東京へ", "東京"), ["東", "京"]);
+  assert.deepEqual(found("v東京2 v2", "v2"), ["v2"]);
+  assert.deepEqual(found("\u0130stanbul", "stanbul"), [], "a letter that grows in lower case gives no wrong place");
+  assert.deepEqual(found("\u0130stanbul", "istanbul"), ["\u0130stanbul"]);
+  assert.deepEqual(found("anything", "… —"), []);
 });
 
 test("a slash opens the menu at the beginning of a message only, while its name is written", () => {

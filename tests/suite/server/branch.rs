@@ -189,7 +189,7 @@ fn fork_is_a_new_conversation_with_the_history_up_to_a_message() {
     assert_eq!(made.status, 201, "{}", made.text());
     let fork = made.json()["session_id"].as_str().unwrap().to_owned();
     let session = server.get(&format!("/api/sessions/{fork}")).json();
-    assert_eq!((&session["title"], &session["instructions"]), (&json!("Plans (fork)"), &json!("Be brief.")));
+    assert_eq!((&session["title"], &session["instructions"]), (&json!("Plans (2)"), &json!("Be brief.")));
     assert_eq!(session["folder"], "Work");
     assert_eq!(transcript(&server, &fork), whole[..4], "two questions and their answers");
     // It goes on by itself, and the original stays as it was.
@@ -222,16 +222,16 @@ fn fork_of_an_older_version_is_named_after_what_it_contains() {
     let edited = chat.until("done")[0]["turn"].clone();
     let newer = title_of("webchat:default");
     assert!(newer.contains("another matter") && newer != older, "{newer}");
-    assert_eq!(fork(&edited), format!("{newer} (fork)"));
+    assert_eq!(fork(&edited), format!("{newer} (2)"));
     let choose = json!({"turn": turns[0]});
     assert_eq!(server.post("/api/sessions/webchat:default/switch", &choose).status, 200);
-    assert_eq!(fork(&turns[1]), format!("{older} (fork)"));
+    assert_eq!(fork(&turns[1]), format!("{older} (2)"));
     // A title that a person gave holds for every version.
     let named = Request::new("PATCH", "/api/sessions/webchat:default")
         .header("Content-Type", "application/json")
         .body(json!({"title": "Plans"}).to_string());
     assert_eq!(server.send(&named).status, 200);
-    assert_eq!(fork(&turns[1]), "Plans (fork)");
+    assert_eq!(fork(&turns[1]), "Plans (2)");
 }
 
 #[test]

@@ -296,9 +296,15 @@ export const texts = translated("texts", {
   help: {
     title: "Keyboard shortcuts",
     close: "Close",
-    rows: [
+    writing: [
       ["Send", ["Enter"]],
       ["New line", ["Shift", "Enter"]],
+    ],
+    writingByTouch: [
+      ["Send", ["Ctrl", "Enter"]],
+      ["New line", ["Enter"]],
+    ],
+    rows: [
       ["Stop the reply", ["Esc"]],
       ["Edit your last message", ["↑"]],
       ["Go to the message box", ["/"]],

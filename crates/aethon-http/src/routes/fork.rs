@@ -80,7 +80,7 @@ pub(super) async fn fork(
     let title: String = title.chars().take(MAX_TITLE).collect();
     let new = NewSession {
         id: fork.clone(),
-        title: if title.is_empty() { title } else { format!("{title} (fork)") },
+        title: if title.is_empty() { title } else { numbered(&title) },
         sender: "webchat".to_owned(),
         messages,
     };
@@ -167,6 +167,17 @@ async fn title(chat: &Chat, original: &SessionSummary, messages: &[Message]) -> 
     }
 }
 
+/// Marks the title of a fork by a number, because a title is read in any language: "Plans (2)", and "Plans (3)" for a fork of that.
+fn numbered(title: &str) -> String {
+    let mark = title.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+    // A number of three digits or more is rather a year, or an amount.
+    let counted = mark.and_then(|(name, number)| Some((name, number.parse::<u8>().ok()?)));
+    match counted {
+        Some((name, number @ 2..=98)) => format!("{name} ({})", number + 1),
+        _ => format!("{title} (2)"),
+    }
+}
+
 /// Gives the fork the model, the effort and the instructions of the original.
 async fn keep_settings(chat: &Chat, fork: &SessionId, original: &SessionSummary) -> Result<(), Problem> {
     let turns = &original.settings.turns;
@@ -179,4 +190,21 @@ async fn keep_settings(chat: &Chat, fork: &SessionId, original: &SessionSummary)
         chat.transcripts.patch(fork, &patch, Expected::Anything).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn fork_is_numbered_and_other_marks_of_a_title_stay() {
+        let check = |title: &str, expected: &str| assert_eq!(numbered(title), expected);
+        check("Plans", "Plans (2)");
+        check("Plans (2)", "Plans (3)");
+        check("Plans (98)", "Plans (99)");
+        check("Plans (99)", "Plans (99) (2)");
+        check("Budget (2026)", "Budget (2026) (2)");
+        check("Plans (draft)", "Plans (draft) (2)");
+        check("f(2)", "f(2) (2)");
+    }
 }

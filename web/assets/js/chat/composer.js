@@ -129,6 +129,11 @@ export class Composer {
     this.#text.focus();
   }
 
+  /** Whether a person writes in it. */
+  get hasFocus() {
+    return document.activeElement === this.#text;
+  }
+
   /** @param {boolean} isOffered whether the server hears what is said */
   offerDictation(isOffered) {
     this.#dictation.offer(isOffered);

@@ -7,6 +7,9 @@ export const messageDraft = (session) => draftAt(session && `aethon.draft.${sess
 /** The unsent edit of a turn. @param {string} turn */
 export const editDraft = (turn) => draftAt(turn && `aethon.edit.${turn}`);
 
+/** What was typed into an edit that was left without a decision, until the editor of the turn is opened again. @param {string} turn */
+export const leftEdit = (turn) => draftAt(turn && `aethon.left-edit.${turn}`);
+
 /** The files of an unsent message, those that were uploaded. @param {string} session */
 export const filesDraft = (session) => draftAt(session && `aethon.files.${session}`);
 

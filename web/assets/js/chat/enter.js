@@ -3,14 +3,17 @@
 
 const fingers = matchMedia("(pointer: coarse)");
 
+/** Whether Enter begins a line, and the button sends. */
+export const entersLine = () => fingers.matches;
+
 /** The label of the on-screen Enter key. */
-export const enterHint = () => (fingers.matches ? "enter" : "send");
+export const enterHint = () => (entersLine() ? "enter" : "send");
 
 /** Returns whether this key press sends the message. @param {KeyboardEvent} event */
 export function sends(event) {
   if (event.key !== "Enter" || isComposing(event) || event.shiftKey || event.altKey) return false;
   const command = event.ctrlKey || event.metaKey;
-  return fingers.matches ? command : !command;
+  return entersLine() ? command : !command;
 }
 
 /** Whether an input method handles the key; some browsers report that only by key code 229. @param {KeyboardEvent} event */

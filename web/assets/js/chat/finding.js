@@ -186,9 +186,10 @@ export class Finding {
       const turn = await session.reach(hit.message_id);
       if (asked !== this.#asked || session !== this.#page.session()) return;
       this.#page.draw();
-      const found = hit.snippet.filter(({ hit: isHit }) => isHit).map(({ text }) => text);
+      // By the question: the snippet has the words of the beginning only, whole, as they stand there.
+      const query = this.#query;
       const part = hit.role === "user" ? ".said" : ".reply-parts";
-      if (turn) this.#page.transcript.bring(turn, (element) => markWords(element.querySelector(part), found));
+      if (turn) this.#page.transcript.bring(turn, (element) => markWords(element.querySelector(part), query));
       else toast(foundWords.missing);
     } catch {
       if (asked === this.#asked) toast(foundWords.failed);

@@ -4,18 +4,22 @@ const name = "found-words";
 /** As many as a message may have marked. */
 const most = 500;
 
+/** Chinese, Japanese and Korean characters, each of which is a word by itself. */
+const single = String.raw`\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}`;
+const words = new RegExp(String.raw`[${single}]|(?:(?![${single}])[\p{Alphabetic}\p{N}\p{M}])+`, "gu");
+
 export function clearMarks() {
   globalThis.CSS?.highlights?.delete(name);
 }
 
 /**
- * Marks each place of the words.
- * @param {Element | null} root @param {string[]} words
+ * Marks the words that a search for these would find.
+ * @param {Element | null} root @param {string} query
  * @returns {Range | undefined} the first place
  */
-export function markWords(root, words) {
+export function markWords(root, query) {
   clearMarks();
-  const wanted = [...new Set(words.map((word) => word.toLowerCase()).filter(Boolean))];
+  const wanted = wordsOf(query).map(({ text }) => text);
   if (!root || wanted.length === 0) return undefined;
   const ranges = [];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -33,17 +37,22 @@ export function markWords(root, words) {
 }
 
 /**
- * Where the words are in a text, in order.
- * @param {string} text @param {string[]} words in lower case
+ * Where the words stand in a text that begin with one of these, in order.
+ * @param {string} text @param {string[]} wanted without accents, in lower case
  * @returns {[number, number][]}
  */
-export function placesOf(text, words) {
-  const lower = text.toLowerCase();
-  // Some letters take more places in lower case; then the places would be wrong.
-  if (lower.length !== text.length) return [];
-  /** @type {[number, number][]} */
-  const places = [];
-  for (const word of words)
-    for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) places.push([at, at + word.length]);
-  return places.sort(([one], [other]) => one - other);
-}
+export const placesOf = (text, wanted) =>
+  wordsOf(text).flatMap(({ text: word, from, to }) => (wanted.some((one) => word.startsWith(one)) ? [[from, to]] : []));
+
+/**
+ * The words of a text as the search of the server takes them: runs of letters and digits, without accents and in lower case.
+ * @param {string} text
+ * @returns {{text: string, from: number, to: number}[]}
+ */
+export const wordsOf = (text) =>
+  [...text.matchAll(words)]
+    .map(({ 0: word, index }) => ({ text: bare(word), from: index, to: index + word.length }))
+    .filter(({ text: word }) => word !== "");
+
+/** @param {string} word */
+const bare = (word) => word.toLowerCase().normalize("NFD").replaceAll(/[\u0300-\u036f]/g, "").normalize("NFC");

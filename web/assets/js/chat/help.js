@@ -6,10 +6,12 @@ import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
 import { handbookWords } from "../texts/handbook.js";
+import { entersLine } from "./enter.js";
 
 export function openHelp() {
   const list = make("dl", { class: "keys" });
-  for (const [label, keys] of texts.help.rows) {
+  const writing = entersLine() ? texts.help.writingByTouch : texts.help.writing;
+  for (const [label, keys] of [...writing, ...texts.help.rows]) {
     const strokes = [...keys].flatMap((key, index) => [index > 0 ? " + " : null, make("kbd", {}, key)]);
     list.append(make("dt", {}, String(label)), make("dd", {}, ...strokes));
   }

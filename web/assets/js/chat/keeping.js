@@ -9,6 +9,7 @@ import { SharedItem } from "../shared/shared-item.js";
 import { recall, remember } from "../shared/storage.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
+import { binWords } from "../texts/bin.js";
 import { conflictWords } from "../texts/conflict.js";
 import { keepingWords as words } from "../texts/keeping.js";
 import { selectionWords as many } from "../texts/several.js";
@@ -21,8 +22,8 @@ import { titleOf } from "./grouping.js";
 /** @typedef {Pick<Listed, "pinned" | "archived" | "folder">} Place */
 /**
  * @typedef {{changed: (session: Listed) => void, missed: () => void, removed: (session: Listed) => boolean,
- *   restored: (open?: string) => void}} KeepingActions `missed`: it was deleted elsewhere; `removed` returns whether it was the open
- *   one, which is `open` when it comes back
+ *   restored: (ids: string[], open?: string) => Promise<void>}} KeepingActions `missed`: it was deleted elsewhere; `removed` returns
+ *   whether it was the open one, which is `open` when it comes back
  */
 
 /** Where pages of earlier versions kept what was pinned in this browser. */
@@ -93,7 +94,7 @@ export class Keeping {
   #gone(sessions, how) {
     const open = sessions.filter((session) => this.#actions.removed(session)).at(0);
     const ids = sessions.map(({ session_id }) => session_id);
-    sayDeleted(ids, how, (restored) => this.#actions.restored(open && restored.get(open.session_id)));
+    sayDeleted(ids, how, (restored) => this.#actions.restored([...restored.values()], open && restored.get(open.session_id)));
   }
 
   /** @param {Listed[]} sessions @param {Place} place @returns {Promise<Listed[]>} those that were changed */
@@ -213,12 +214,13 @@ export class Keeping {
       return null;
     });
     if (!item) return;
-    const how = await askToDelete({ title: texts.session.removeTitle, what: `“${titleOf(session)}”` });
+    const name = binWords.titled(titleOf(session));
+    const how = await askToDelete({ title: texts.session.removeTitle, what: name });
     if (how === "") return;
     try {
       const { title } = item.known;
       const isSame = (/** @type {Session} */ present) => present.title === title;
-      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame, query: queryOf(how) }))) return;
+      if (!(await removeShared(item, { name, isSame, query: queryOf(how) }))) return;
     } catch (problem) {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
       return;

@@ -442,7 +442,7 @@ class ChatPage {
   /** Moves the focus from a removed control. On touch devices not into the message box, which would open the keyboard. */
   #rest() {
     if (finePointer.matches) this.#composer.focus();
-    else this.#transcript.focus();
+    else if (!this.#composer.hasFocus) this.#transcript.focus();
   }
 
   /** What the slash menu offers besides prompts and SOPs. */

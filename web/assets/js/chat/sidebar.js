@@ -60,7 +60,7 @@ export class Sidebar {
     { class: "icon-button", href: at("/dashboard"), "aria-label": words.dashboard, title: words.dashboard },
     icon("gauge"),
   );
-  #bin = iconButton({ label: binWords.open, icon: "trash", press: () => openBin(() => this.#restored()) });
+  #bin = iconButton({ label: binWords.open, icon: "trash", press: () => openBin(() => void this.#restored()) });
   #search = make("input", {
     class: "input",
     type: "search",
@@ -102,7 +102,7 @@ export class Sidebar {
       this.#actions.removed(nameOf(session));
       return wasOpen;
     },
-    restored: (open) => this.#restored(open),
+    restored: (ids, open) => this.#restored(ids, open),
   });
   #selection = new Selection({
     changed: () => this.#draw(),
@@ -231,10 +231,11 @@ export class Sidebar {
     return isWhole && this.#titles.has(name) && !this.#sessions.some((session) => nameOf(session) === name);
   }
 
-  /** Something came back from the bin. @param {string} [open] the id of the conversation to open again */
-  #restored(open) {
-    void this.refresh();
+  /** Something came back from the bin. @param {string[]} [ids] @param {string} [open] the id of the conversation to open again */
+  async #restored(ids = [], open = "") {
     if (open) location.hash = hrefOf(nameOf({ session_id: open }));
+    await this.refresh();
+    if (ids[0] && document.activeElement === document.body) this.#rows.get(nameOf({ session_id: ids[0] }))?.link.focus();
   }
 
   /** Reloads the list. @returns {Promise<void>} */

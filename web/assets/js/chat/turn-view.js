@@ -11,7 +11,7 @@ import { texts } from "../texts.js";
 import { forkWords } from "../texts/forks.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
 import { touchesFiles } from "./changed-files.js";
-import { editDraft } from "./drafts.js";
+import { editDraft, leftEdit } from "./drafts.js";
 import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
 import { drawOutline } from "./outline.js";
 import { partView } from "./parts.js";
@@ -121,12 +121,13 @@ export class TurnView {
     const { said, id } = this.#turn;
     if (!said || !id || this.#isEditing) return undefined;
     this.#isEditing = true;
-    const draft = editDraft(id);
-    const text = draft.read() || said.text;
+    const [draft, left] = [editDraft(id), leftEdit(id)];
+    const text = draft.read() || left.read() || said.text;
     draft.keep(text);
-    const close = () => {
+    const close = (unsent = "") => {
       const hadFocus = this.#said.contains(document.activeElement);
       draft.keep("");
+      left.keep(unsent === said.text ? "" : unsent);
       this.#isEditing = false;
       this.#saidDrawn = "";
       this.#drawSaid(0);
@@ -135,7 +136,7 @@ export class TurnView {
     const send = async (/** @type {string} */ changed, /** @type {Attachment[] | undefined} */ files) => {
       if (await this.#actions.edit(this.#turn, changed, files)) close();
     };
-    const box = editBox({ text, files: said.files }, { send, cancel: close, changed: draft.keep });
+    const box = editBox({ text, files: said.files }, { send, cancel: () => close(), leave: () => close(draft.read()), changed: draft.keep });
     const offer = this.#actions.files(this.#turn);
     if (offer) box.element.prepend(putBackLine(offer));
     fill(this.#said, box.element);

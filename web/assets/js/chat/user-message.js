@@ -103,9 +103,10 @@ function decode(base64) {
 /**
  * A box for editing a message and its files. The caller removes it.
  * @param {{text: string, files: Attachment[]}} said
- * @param {{send: (text: string, files?: Attachment[]) => void, cancel: () => void, changed: (text: string) => void}} answers
+ * @param {{send: (text: string, files?: Attachment[]) => void, cancel: () => void, leave: () => void, changed: (text: string) => void}}
+ *   answers `cancel` drops what was typed; `leave`, by a key that is hit by accident as well, does not
  */
-export function editBox({ text, files }, { send: answer, cancel, changed }) {
+export function editBox({ text, files }, { send: answer, cancel, leave, changed }) {
   let kept = files;
   const tray = make("div", { class: "composer-files" });
   const area = make("textarea", {
@@ -150,7 +151,7 @@ export function editBox({ text, files }, { send: answer, cancel, changed }) {
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || isComposing(event)) return;
     event.stopPropagation();
-    cancel();
+    leave();
   });
   return {
     element,

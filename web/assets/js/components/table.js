@@ -71,7 +71,7 @@ export function table({ columns, key, label, open, sort, resort, mark, foot }) {
       };
     const press = make(
       "button",
-      { type: "button", class: "sort", title: shell.sortBy(column.title.toLowerCase()) },
+      { type: "button", class: "sort", title: shell.sortBy(column.title) },
       column.title,
     );
     press.addEventListener("click", () => {

@@ -7,6 +7,7 @@ import { make } from "../shared/dom.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
 import { toast } from "../shared/toast.js";
+import { binWords } from "../texts/bin.js";
 import { conflictWords } from "../texts/conflict.js";
 import { sessionWords as words } from "../texts/sessions.js";
 import { runAction, failed } from "./run-action.js";
@@ -74,11 +75,12 @@ export function sessionMenu(context, session, { changed, gone }) {
       await runAction(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
   };
   const remove = async () => {
+    const name = binWords.titled(title);
     const item = await read();
-    const how = item && (await askToDelete({ title: words.removeTitle, what: `“${title}”` }));
+    const how = item && (await askToDelete({ title: words.removeTitle, what: name }));
     if (!item || !how) return;
     const query = how === "now" ? "?now=true" : "";
-    await runAction(() => removeShared(item, { name: `“${title}”`, isSame, query }), "", () => {
+    await runAction(() => removeShared(item, { name, isSame, query }), "", () => {
       sayDeleted([session.session_id], how, changed);
       gone();
     });

@@ -16,6 +16,9 @@ import { visible, visibleText } from "./visible.js";
 /** How long a deletion can be undone from the message about it. */
 const undoMs = 30000;
 
+/** What takes the focus if nothing else does: the panel of the dashboard, or the transcript of the chat. */
+const restingPlaces = "#content, .transcript";
+
 /** How many conversations of the bin are read at a time. */
 const pageSize = 50;
 
@@ -67,8 +70,8 @@ export async function askToDelete({ title, what, noWayBack = words.noWayBack(wha
 
 /**
  * Says what was deleted, and offers the way back.
- * @param {string[]} ids @param {"bin" | "now"} how @param {(restored: Map<string, string>) => void} [after] gets the ids of what came
- *   back, and those that they have now
+ * @param {string[]} ids @param {"bin" | "now"} how @param {(restored: Map<string, string>) => (void | Promise<void>)} [after] gets the
+ *   ids of what came back, and those that they have now
  */
 export function sayDeleted(ids, how, after = () => {}) {
   if (how === "now") return toast(words.removedNow(ids.length));
@@ -82,7 +85,10 @@ export function sayDeleted(ids, how, after = () => {}) {
         toast(words.failed(/** @type {Error} */ (problem).message));
       }
     if (restored.size > 0) toast(words.restored(restored.size));
-    after(restored);
+    await after(restored);
+    // The button that was pressed is gone, and may have taken the focus along.
+    if (document.activeElement === document.body)
+      /** @type {HTMLElement | null} */ (document.querySelector(restingPlaces))?.focus({ preventScroll: true });
   };
   toast(words.removed(ids.length), { label: words.undo, press: () => void undo(), ms: undoMs });
 }

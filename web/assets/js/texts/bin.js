@@ -12,6 +12,7 @@ export const binWords = translated("bin.binWords", {
     n > 0
       ? `Deleted conversations stay here for ${days(n)}; after that, they are gone for good.`
       : "Deleted conversations are gone at once (session.bin_days is 0).",
+  titled: (/** @type {string} */ title) => `“${title}”`,
   /** @param {string} what the titles, or how many there are @param {number} n the days that they stay */
   question: (what, n) =>
     `${what} will be in the bin for ${days(n)}, with all messages, and then gone for good.`,

@@ -37,7 +37,7 @@ export const shell = translated("shell", {
   unknownTitle: "Not found",
   unknownLead: "There is no such page",
   unknown: (/** @type {string} */ hash) =>
-    `The dashboard has nothing at ${hash.slice(0, 120)}. Pick a panel on the left, or press Ctrl+K to search.`,
+    `The dashboard has nothing at ${hash.slice(0, 120)}. Pick a panel, or search for one.`,
   panelFailed: "This panel could not be loaded",
   panelFailedHint:
     "Aethon may be restarting or was updated. Reload the page; if that does not help, check that Aethon is running.",
@@ -49,7 +49,7 @@ export const shell = translated("shell", {
   more: "Show more",
   shownOf: (/** @type {number} */ shown, /** @type {number} */ all) =>
     shown >= all ? plural(all, "entry", "entries") : `${counted(shown)} of ${counted(all)}`,
-  sortBy: (/** @type {string} */ column) => `Sort by ${column}`,
+  sortBy: (/** @type {string} */ column) => `Sort by ${column.toLowerCase()}`,
   copy: "Copy",
   close: "Close",
   cancel: "Cancel",

@@ -11,6 +11,7 @@ export const binWords = {
     n > 0
       ? `Gelöschte Unterhaltungen bleiben hier ${days(n)}, danach sind sie endgültig weg.`
       : "Gelöschte Unterhaltungen sind sofort weg (session.bin_days ist 0).",
+  titled: (title) => `„${title}“`,
   question: (what, n) => `${what}: für ${days(n)} im Papierkorb, mit allen Nachrichten, danach endgültig gelöscht.`,
   noWayBack: (what) => `${what} und alle Nachrichten darin werden endgültig gelöscht.`,
   remove: "Löschen",

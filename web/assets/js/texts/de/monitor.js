@@ -5,7 +5,7 @@ import { counted, plural } from "./count.js";
 /** @type {typeof import("../monitor.js").monitor} */
 export const monitor = {
   failed: "Die neuesten Nachrichten konnten nicht geladen werden",
-  search: "Nachrichten und Werkzeuge durchsuchen",
+  search: "Nachricht oder Werkzeug suchen",
   channel: "Kanal",
   allChannels: "Alle Kanäle",
   kind: "Art",

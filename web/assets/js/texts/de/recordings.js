@@ -9,7 +9,7 @@ export const recordings = {
   oneFailed: "Diese Aufzeichnung konnte nicht geöffnet werden",
   eventsFailed: "Ihre Ereignisse konnten nicht geladen werden",
   list: "Aufzeichnungen, neueste zuerst",
-  search: "Aufzeichnungen durchsuchen",
+  search: "Aufzeichnung suchen",
   columns: {
     what: "Unterhaltung",
     started: "Begonnen",

@@ -93,8 +93,8 @@ export const schedulerWords = {
     idHint: "Kleinbuchstaben, Ziffern und Bindestriche. Leer lassen, um einen Namen zu erhalten.",
     task: "Aufgabe",
     tasks: [
-      ["prompt", "Sendet dem Assistenten einen Prompt"],
-      ["sop", "Führt eine SOP aus"],
+      ["prompt", "Einen Prompt senden"],
+      ["sop", "Eine SOP ausführen"],
     ],
     prompt: "Prompt",
     promptHint: "Was Sie im Chat schreiben würden.",

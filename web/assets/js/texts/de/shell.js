@@ -34,7 +34,7 @@ export const shell = {
   unknownTitle: "Nicht gefunden",
   unknownLead: "Diese Seite gibt es nicht",
   unknown: (hash) =>
-    `Unter ${hash.slice(0, 120)} hat das Dashboard nichts. Links einen Bereich wählen oder mit Strg+K suchen.`,
+    `Unter ${hash.slice(0, 120)} hat das Dashboard nichts. Bitte einen anderen Bereich wählen oder danach suchen.`,
   panelFailed: "Dieser Bereich konnte nicht geladen werden",
   panelFailedHint:
     "Vielleicht startet Aethon gerade neu oder wurde aktualisiert. Bitte die Seite neu laden; wenn das nicht hilft, prüfen, ob Aethon läuft.",
@@ -46,7 +46,7 @@ export const shell = {
   more: "Mehr anzeigen",
   shownOf: (shown, all) =>
     shown >= all ? plural(all, "Eintrag", "Einträge") : `${counted(shown)} von ${counted(all)}`,
-  sortBy: (column) => `Nach ${column} sortieren`,
+  sortBy: (column) => `Nach „${column}“ sortieren`,
   copy: "Kopieren",
   close: "Schließen",
   cancel: "Abbrechen",

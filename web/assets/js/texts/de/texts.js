@@ -290,9 +290,15 @@ export const texts = {
   help: {
     title: "Tastenkürzel",
     close: "Schließen",
-    rows: [
+    writing: [
       ["Senden", ["Enter"]],
       ["Neue Zeile", ["Umschalt", "Enter"]],
+    ],
+    writingByTouch: [
+      ["Senden", ["Strg", "Enter"]],
+      ["Neue Zeile", ["Enter"]],
+    ],
+    rows: [
       ["Antwort anhalten", ["Esc"]],
       ["Letzte eigene Nachricht bearbeiten", ["↑"]],
       ["Zum Eingabefeld", ["/"]],

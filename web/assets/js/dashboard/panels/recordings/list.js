@@ -187,7 +187,7 @@ const columns = [
   {
     id: "events",
     title: words.columns.events,
-    width: "w-xs",
+    width: "w-s",
     isWide: true,
     class: "is-number",
     sort: (row) => row.events_count,
