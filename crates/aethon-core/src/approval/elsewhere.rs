@@ -18,8 +18,8 @@ const MAX_KNOWN: usize = 1024;
 /// Takes an answer to the instance whose turn asks.
 #[async_trait]
 pub trait AnswerElsewhere: Send + Sync {
-    /// Answers a request there, and waits until it is known whether the answer counts.
-    async fn answer(&self, at: PeerId, id: &str, answer: Answer) -> Result<(), AnswerError>;
+    /// Answers a request there, or wherever it is open, and waits until it is known whether the answer counts.
+    async fn answer(&self, at: Option<PeerId>, id: &str, answer: Answer) -> Result<(), AnswerError>;
 
     /// Revokes a grant at all other instances. `false` if one of them did not say that it has.
     async fn take_back(&self, id: &str) -> bool;
@@ -73,10 +73,9 @@ impl RequestsElsewhere {
         self.lock().values().filter(|(_, request)| request.session_id == *session).count()
     }
 
-    /// Returns where a request is answered, and how.
-    pub(super) fn door(&self, id: &str) -> Option<(PeerId, Arc<dyn AnswerElsewhere>)> {
-        let at = self.lock().get(id).map(|(at, _)| *at)?;
-        Some((at, self.doors()?))
+    /// Returns where a request is open, as far as is known.
+    pub(super) fn place(&self, id: &str) -> Option<PeerId> {
+        self.lock().get(id).map(|(at, _)| *at)
     }
 
     /// Returns the way to all other instances, if there can be some.

@@ -87,8 +87,9 @@ impl PendingApprovals {
     /// returns `Ok`.
     pub async fn answer(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
         let is_here = self.lock().contains_key(id);
-        match self.elsewhere.door(id).filter(|_| !is_here) {
-            Some((peer, door)) => door.answer(peer, id, answer).await,
+        match self.elsewhere.doors().filter(|_| !is_here) {
+            // A person may have seen a request before this instance was told of it: the frames that show it take another way.
+            Some(doors) => doors.answer(self.elsewhere.place(id), id, answer).await,
             None => self.answer_here(id, answer).await,
         }
     }
@@ -209,7 +210,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::approval::AnswerElsewhere;
     use crate::ids::{SessionId, TurnId};
+    use crate::peers::PeerId;
 
     fn request(id: &str) -> ApprovalRequest {
         ApprovalRequest {
@@ -284,6 +287,36 @@ mod tests {
         let (_, answered) = tokio::join!(asker, approvals.answer("1", edit("ls")));
         assert!(answered.is_err());
         assert!(approvals.pending().is_empty());
+    }
+
+    /// Remembers where requests are said to be.
+    #[derive(Default)]
+    struct Doors(Mutex<Vec<Option<PeerId>>>);
+
+    #[async_trait::async_trait]
+    impl AnswerElsewhere for Doors {
+        async fn answer(&self, at: Option<PeerId>, id: &str, _answer: Answer) -> Result<(), AnswerError> {
+            self.0.lock().unwrap().push(at);
+            if id == "nowhere" { Err(AnswerError::Unknown) } else { Ok(()) }
+        }
+
+        async fn take_back(&self, _id: &str) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn answer_reaches_another_instance_before_its_request_is_known_here() {
+        let (approvals, doors) = (PendingApprovals::default(), Arc::<Doors>::default());
+        approvals.elsewhere().answered_by(doors.clone());
+        let answer = || Answer::new(Decision::Approve);
+        assert_eq!(approvals.answer("1", answer()).await, Ok(()));
+        approvals.elsewhere().opened(PeerId(2), request("1"));
+        assert_eq!(approvals.answer("1", answer()).await, Ok(()));
+        assert_eq!(approvals.answer("nowhere", answer()).await, Err(AnswerError::Unknown));
+        let _pending = approvals.open(request("2"));
+        assert_eq!(approvals.answer("2", answer()).await, Ok(()));
+        assert_eq!(*doors.0.lock().unwrap(), [None, Some(PeerId(2)), None], "its own is answered here");
     }
 
     #[tokio::test]

@@ -352,10 +352,15 @@ impl Room {
     pub(super) fn lose(&self) {
         let mut state = self.lock();
         let now = self.number_now().unwrap_or_default();
-        self.counted(&mut state.log, |log| {
+        let through = self.counted(&mut state.log, |log| {
             let through = log.mark(now);
             log.forget_through(through);
+            through
         });
+        // The running turn of another instance is told again from its start, behind this.
+        for open in state.open.iter_mut().filter(|open| open.shown_by.is_err()) {
+            open.before = through;
+        }
         state.wake();
     }
 

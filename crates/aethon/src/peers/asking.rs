@@ -39,7 +39,18 @@ impl Asking {
     }
 
     /// Asks these instances and returns the answers that come in time.
-    pub(super) async fn ask(&self, mut of: BTreeSet<PeerId>, what: Asked, limit: Duration) -> Vec<Done> {
+    pub(super) async fn ask(&self, of: BTreeSet<PeerId>, what: Asked, limit: Duration) -> Vec<Done> {
+        self.ask_until(of, what, limit, |_| false).await
+    }
+
+    /// The same, but waits for no other answer once the last one of these is enough.
+    async fn ask_until(
+        &self,
+        mut of: BTreeSet<PeerId>,
+        what: Asked,
+        limit: Duration,
+        is_enough: impl Fn(&Done) -> bool,
+    ) -> Vec<Done> {
         let mut answers = Vec::new();
         if of.is_empty() {
             return answers;
@@ -55,7 +66,7 @@ impl Asking {
             }
         }
         let until = Instant::now() + limit;
-        while !of.is_empty() {
+        while !of.is_empty() && !answers.last().is_some_and(&is_enough) {
             match timeout_at(until, told.recv()).await {
                 Ok(Some((peer, done))) if of.remove(&peer) => answers.push(done),
                 Ok(Some(_)) => {}
@@ -94,9 +105,12 @@ impl Drop for Open<'_> {
 
 #[async_trait]
 impl AnswerElsewhere for Asking {
-    async fn answer(&self, at: PeerId, id: &str, answer: Answer) -> Result<(), AnswerError> {
+    async fn answer(&self, at: Option<PeerId>, id: &str, answer: Answer) -> Result<(), AnswerError> {
+        let of = at.map_or_else(|| self.others.alive(), |at| [at].into());
         let what = Asked::Answer { id: id.to_owned(), answer };
-        match self.ask([at].into(), what, DECISION).await.pop() {
+        // Where it is not open, it is unknown.
+        let is_its = |done: &Done| !matches!(done, Done::Answered(Err(AnswerError::Unknown)));
+        match self.ask_until(of, what, DECISION, is_its).await.pop() {
             Some(Done::Answered(answered)) => answered,
             // The instance is gone, and the question with it: where its turn goes on, it is put again.
             _ => Err(AnswerError::Unknown),
@@ -120,5 +134,61 @@ impl CommandsElsewhere for Asking {
             Done::Commands { instance, numbers } if numbers.contains(&number) => Some(instance),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::approval::Decision;
+    use aethon_core::error::Result as CoreResult;
+    use aethon_core::peers::Heard;
+    use tokio::sync::broadcast;
+
+    use super::*;
+
+    /// Remembers who is asked.
+    #[derive(Default)]
+    struct Telephone(Mutex<Vec<Option<PeerId>>>);
+
+    #[async_trait]
+    impl Peers for Telephone {
+        fn id(&self) -> PeerId {
+            PeerId(1)
+        }
+
+        fn tell(&self, to: Option<PeerId>, topic: &str, _body: String) {
+            assert_eq!(topic, ASK);
+            self.0.lock().unwrap().push(to);
+        }
+
+        fn listen(&self) -> broadcast::Receiver<Heard> {
+            broadcast::channel(1).1
+        }
+
+        async fn others(&self) -> CoreResult<Vec<PeerId>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn request_that_is_not_known_yet_is_answered_by_the_instance_that_has_it() {
+        let (peers, others) = (Arc::<Telephone>::default(), Arc::<Others>::default());
+        let all = [PeerId(2), PeerId(3), PeerId(4)];
+        all.iter().for_each(|peer| others.lives(*peer));
+        let asking = Asking::new(peers.clone(), others);
+        let unknown = || Done::Answered(Err(AnswerError::Unknown));
+        let told = |id, from, what| asking.told(PeerId(from), Told { id, what });
+        let begun = Instant::now();
+        // Nothing comes of the fourth.
+        let (answered, ()) = tokio::join!(asking.answer(None, "x", Answer::new(Decision::Approve)), async {
+            told(0, 2, unknown());
+            told(0, 3, Done::Answered(Ok(())));
+        });
+        assert_eq!((answered, begun.elapsed()), (Ok(()), Duration::ZERO));
+        assert_eq!(*peers.0.lock().unwrap(), all.map(Some));
+        let (answered, ()) = tokio::join!(asking.answer(None, "y", Answer::new(Decision::Approve)), async {
+            all.iter().for_each(|peer| told(1, peer.0, unknown()));
+        });
+        assert_eq!((answered, begun.elapsed()), (Err(AnswerError::Unknown), Duration::ZERO));
     }
 }

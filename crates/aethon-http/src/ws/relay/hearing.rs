@@ -1,6 +1,6 @@
 //! Hears the frames of the turns that run elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,34 +15,77 @@ use super::notes::{FOLLOW, Follow, Frames, Why};
 
 /// How often a request is repeated.
 const REPEATED: Duration = Duration::from_secs(20);
+/// How long missed frames are waited for until they are asked for again: the request may be lost, or its answer.
+const ASKED_AGAIN: Duration = Duration::from_secs(2);
+/// How long they are waited for while others come behind them.
+const GIVEN_UP: Duration = Duration::from_secs(10);
 
 /// The sessions that are read here.
 pub(super) struct Hearing {
     hub: Arc<Hub>,
     peers: Arc<dyn Peers>,
     followed: HashMap<SessionId, Followed>,
+    /// When missed frames are to be asked for again, at the earliest.
+    due: Option<Instant>,
 }
 
 /// A session that is read here.
 struct Followed {
     room: Arc<Room>,
     asked: Instant,
-    /// The last frame that each instance has told, with its number there.
-    last: HashMap<PeerId, u64>,
+    heard: HashMap<PeerId, Standing>,
     /// Clients that wait for the frames after one that they have seen elsewhere.
     resuming: Vec<(u64, oneshot::Sender<()>)>,
 }
 
+/// Where this instance stands in what another one tells of a session.
+#[derive(Default)]
+struct Standing {
+    /// The last frame that it has told, with its number there; 0 for none.
+    last: u64,
+    /// Set while something is missing behind that one.
+    waiting: Option<Waiting>,
+}
+
+/// Waits for what was lost. What is told meanwhile is passed over: the answer begins behind the last known frame and has
+/// that, too, so nothing comes out of order and nothing has to be kept.
+struct Waiting {
+    since: Instant,
+    asked: Instant,
+    has_passed_over: bool,
+}
+
+impl Standing {
+    /// Begins to wait for what comes behind the last known frame.
+    fn wait(&mut self, now: Instant) {
+        let begun = Waiting { since: now, asked: now, has_passed_over: false };
+        self.waiting.get_or_insert(begun).asked = now;
+    }
+
+    /// Returns whether frames follow what was told before. If so, nothing is missing any more.
+    fn takes(&mut self, frames: &Frames) -> bool {
+        let Some(waiting) = &mut self.waiting else { return true };
+        let is_answer = frames.why == Why::Missed && frames.after == self.last;
+        let is_whole = frames.is_exact && frames.after <= self.last;
+        if is_answer || is_whole {
+            self.waiting = None;
+            return true;
+        }
+        waiting.has_passed_over |= !frames.frames.is_empty();
+        false
+    }
+}
+
 impl Hearing {
     pub(super) fn new(hub: Arc<Hub>, peers: Arc<dyn Peers>) -> Self {
-        Self { hub, peers, followed: HashMap::new() }
+        Self { hub, peers, followed: HashMap::new(), due: None }
     }
 
     /// Follows the session of a room that somebody reads.
     pub(super) fn read(&mut self, room: &Arc<Room>) {
         if !self.followed.contains_key(room.session()) {
-            let (last, resuming) = (HashMap::new(), Vec::new());
-            let followed = Followed { room: room.clone(), asked: Instant::now(), last, resuming };
+            let (heard, resuming) = (HashMap::new(), Vec::new());
+            let followed = Followed { room: room.clone(), asked: Instant::now(), heard, resuming };
             self.followed.insert(room.session().clone(), followed);
             self.ask(None, room.session(), Why::Read, 0);
         }
@@ -61,20 +104,25 @@ impl Hearing {
     /// Takes frames in.
     pub(super) fn told(&mut self, from: PeerId, frames: Frames) {
         let Some(followed) = self.followed.get_mut(&frames.session) else { return };
-        let Followed { room, last, resuming, .. } = followed;
-        let is_known = last.contains_key(&from);
-        match frames.why {
-            Why::Resumed if !room.knows(frames.after) && room.rewind(frames.after) => {
-                last.clear();
-                last.insert(from, frames.after);
-            }
-            Why::Missed if !frames.is_exact && is_known => room.lose(),
-            _ => {}
+        let Followed { room, heard, resuming, .. } = followed;
+        if frames.why == Why::Resumed && !room.knows(frames.after) && room.rewind(frames.after) {
+            heard.clear();
+            heard.insert(from, Standing { last: frames.after, waiting: None });
         }
-        for frame in &frames.frames {
-            if last.get(&from).is_none_or(|last| frame.seq > *last) {
-                last.insert(from, frame.seq);
-                room.push_relayed(from, frame);
+        let standing = heard.entry(from).or_default();
+        if standing.takes(&frames) {
+            // The answer to a request that was repeated may say it of what has been told since.
+            let is_behind = frames.after < standing.last;
+            if frames.why == Why::Missed && !frames.is_exact && standing.last > 0 && !is_behind {
+                room.lose();
+                // They begin with the running turn, of which nothing is left here.
+                standing.last = 0;
+            }
+            for frame in &frames.frames {
+                if frame.seq > standing.last {
+                    standing.last = frame.seq;
+                    room.push_relayed(from, frame);
+                }
             }
         }
         if frames.why == Why::Resumed {
@@ -82,31 +130,80 @@ impl Hearing {
         }
     }
 
-    /// Asks again for what was lost, of one instance or of all.
-    pub(super) fn missed(&self, from: Option<PeerId>) {
-        for (session, followed) in &self.followed {
-            for (peer, last) in &followed.last {
-                if from.is_none_or(|from| from == *peer) {
-                    self.ask(Some(*peer), session, Why::Missed, *last);
+    /// Asks again for what was lost, of one instance or of all that live.
+    pub(super) fn missed(&mut self, from: Option<PeerId>, others: &BTreeSet<PeerId>) {
+        let sessions: Vec<_> = self.followed.keys().cloned().collect();
+        for session in sessions {
+            match from {
+                Some(peer) => self.miss(&session, peer),
+                None => others.iter().for_each(|peer| self.miss(&session, *peer)),
+            }
+        }
+    }
+
+    /// Asks for what comes behind the last known frame, also where that is none: the first ones may be lost.
+    fn miss(&mut self, session: &SessionId, peer: PeerId) {
+        let Some(followed) = self.followed.get_mut(session) else { return };
+        let now = Instant::now();
+        let standing = followed.heard.entry(peer).or_default();
+        standing.wait(now);
+        let after = standing.last;
+        self.due.get_or_insert(now + ASKED_AGAIN);
+        self.ask(Some(peer), session, Why::Missed, after);
+    }
+
+    /// Returns when [`Self::ask_again`] is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Asks again where no answer has come. Where frames come that may not be shown without it, the readers have a gap.
+    pub(super) fn ask_again(&mut self) {
+        let (now, mut unanswered) = (Instant::now(), Vec::new());
+        self.due = None;
+        for (session, followed) in &mut self.followed {
+            for (peer, standing) in &mut followed.heard {
+                let Some(waiting) = &standing.waiting else { continue };
+                let is_over = now.duration_since(waiting.since) >= GIVEN_UP;
+                if is_over && waiting.has_passed_over {
+                    followed.room.lose();
+                    *standing = Standing::default();
+                } else if is_over && standing.last == 0 {
+                    standing.waiting = None;
+                } else if now.duration_since(waiting.asked) >= ASKED_AGAIN {
+                    unanswered.push((session.clone(), *peer));
+                } else {
+                    let due = waiting.asked + ASKED_AGAIN;
+                    self.due = Some(self.due.map_or(due, |earliest| earliest.min(due)));
                 }
             }
-            // One that has told nothing yet may have begun.
-            self.ask(from, session, Why::Read, 0);
+        }
+        for (session, peer) in unanswered {
+            self.miss(&session, peer);
         }
     }
 
-    /// Asks an instance that has just started.
-    pub(super) fn began(&self, peer: PeerId) {
-        for session in self.followed.keys() {
-            self.ask(Some(peer), session, Why::Read, 0);
+    /// Asks an instance that has just started, or that lives again: then it is known what it has told.
+    pub(super) fn began(&mut self, peer: PeerId) {
+        let sessions: Vec<_> = self.followed.keys().cloned().collect();
+        for session in sessions {
+            let is_known =
+                |followed: &Followed| followed.heard.get(&peer).is_some_and(|heard| heard.last > 0);
+            if self.followed.get(&session).is_some_and(is_known) {
+                self.miss(&session, peer);
+            } else {
+                self.ask(Some(peer), &session, Why::Read, 0);
+            }
         }
     }
 
-    /// Forgets an instance that is gone.
+    /// Forgets the turns of an instance that is gone, and waits for nothing of it.
     pub(super) fn gone(&mut self, peer: PeerId) {
         self.hub.forget_peer(peer);
         for followed in self.followed.values_mut() {
-            followed.last.remove(&peer);
+            if let Some(standing) = followed.heard.get_mut(&peer) {
+                standing.waiting = None;
+            }
         }
     }
 

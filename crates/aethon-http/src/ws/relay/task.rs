@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aethon_core::peers::{Heard, Note, PeerId, Peers};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::super::hub::{Hub, RoomNews};
 use super::hearing::Hearing;
@@ -37,12 +37,21 @@ pub async fn relay(hub: Arc<Hub>, peers: Arc<dyn Peers>) {
             },
             next = heard.recv() => match next {
                 Ok(Heard::Note(note)) => relay.hear(&note),
-                Ok(Heard::Lost(from)) => relay.hearing.missed(from),
-                Err(RecvError::Lagged(_)) => relay.hearing.missed(None),
+                Ok(Heard::Lost(from)) => relay.hearing.missed(from, &relay.others),
+                Err(RecvError::Lagged(_)) => relay.hearing.missed(None, &relay.others),
                 Err(RecvError::Closed) => return,
             },
+            () = until(relay.hearing.due()) => relay.hearing.ask_again(),
             _ = tick.tick() => relay.tidy(&*peers).await,
         }
+    }
+}
+
+/// Waits for a moment, if there is one.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -83,18 +83,31 @@ impl Telling {
             let reached = room.stored_seq();
             follower.room = Some(Told::enter(room, &self.wake, reached));
         }
-        let Some(told) = &mut follower.room else { return };
+        let Some(told) = &mut follower.room else {
+            if follow.why == Why::Missed {
+                self.tell_nothing(from, follow);
+            }
+            return;
+        };
         let is_exact = told.room.knows(follow.after);
         match follow.why {
             Why::Resumed if is_exact => told.reached = follow.after,
             // Another instance may know it.
             Why::Resumed => return,
-            Why::Missed => told.reached = if is_exact { follow.after } else { told.room.stored_seq() },
+            Why::Missed if is_exact => told.reached = follow.after,
+            // What is not told yet does not go missing, either.
+            Why::Missed => told.reached = told.reached.min(told.room.stored_seq()),
             Why::Read | Why::News if !is_new => return,
             Why::Read | Why::News => {}
         }
         let answered = Answered { why: follow.why, after: follow.after, is_exact };
         tell_next(&*self.peers, from, told, Some(answered));
+    }
+
+    /// Answers one that waits for what it has missed, and of which nothing is left.
+    fn tell_nothing(&self, to: PeerId, follow: &Follow) {
+        let (session, why, after) = (follow.session.clone(), follow.why, follow.after);
+        tell(&*self.peers, to, &Frames { session, why, after, is_exact: false, frames: Vec::new() });
     }
 
     /// Notes that a session has a room now.
@@ -127,17 +140,20 @@ fn tell_next(peers: &dyn Peers, to: PeerId, told: &mut Told, answered: Option<An
     let mut start = answered.unwrap_or(Answered { why: Why::News, after: before, is_exact: true });
     let (frames, reached) = told.room.own_after(before, bytes).unwrap_or_else(|| {
         // The log was too short for how slowly it is told.
-        start = Answered { why: Why::Missed, after: before, is_exact: false };
-        let stored = told.room.stored_seq();
+        start = Answered { why: Why::Missed, after: start.after, is_exact: false };
+        let stored = told.room.stored_seq().max(told.room.floor());
         told.room.own_after(stored, MISSED).unwrap_or((Vec::new(), stored))
     });
     told.reached = reached;
     if !frames.is_empty() || start.why != Why::News {
         let (session, Answered { why, after, is_exact }) = (told.room.session().clone(), start);
-        let frames = Frames { session, why, after, is_exact, frames };
-        if let Ok(body) = serde_json::to_string(&frames) {
-            peers.tell(Some(to), FRAMES, body);
-        }
+        tell(peers, to, &Frames { session, why, after, is_exact, frames });
     }
     reached != before
+}
+
+fn tell(peers: &dyn Peers, to: PeerId, frames: &Frames) {
+    if let Ok(body) = serde_json::to_string(frames) {
+        peers.tell(Some(to), FRAMES, body);
+    }
 }
