@@ -15,8 +15,9 @@ use super::notes::{FOLLOW, Follow, Frames, Why};
 
 /// How often a request is repeated.
 const REPEATED: Duration = Duration::from_secs(20);
-/// How long missed frames are waited for until they are asked for again: the request may be lost, or its answer.
-const ASKED_AGAIN: Duration = Duration::from_secs(2);
+/// How long missed frames are waited for until they are asked for again, at first and at most: the request may be lost, or its answer,
+/// while the connection of the other instance is made anew as well.
+const ASKED_AGAIN: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
 /// How long they are waited for while others come behind them.
 const GIVEN_UP: Duration = Duration::from_secs(10);
 
@@ -53,6 +54,13 @@ struct Waiting {
     since: Instant,
     asked: Instant,
     has_passed_over: bool,
+}
+
+impl Waiting {
+    /// Returns when the request is to be repeated.
+    fn due(&self) -> Instant {
+        self.asked + self.asked.duration_since(self.since).clamp(ASKED_AGAIN.0, ASKED_AGAIN.1)
+    }
 }
 
 impl Standing {
@@ -148,7 +156,8 @@ impl Hearing {
         let standing = followed.heard.entry(peer).or_default();
         standing.wait(now);
         let after = standing.last;
-        self.due.get_or_insert(now + ASKED_AGAIN);
+        let due = now + ASKED_AGAIN.0;
+        self.due = Some(self.due.map_or(due, |earliest| earliest.min(due)));
         self.ask(Some(peer), session, Why::Missed, after);
     }
 
@@ -170,10 +179,10 @@ impl Hearing {
                     *standing = Standing::default();
                 } else if is_over && standing.last == 0 {
                     standing.waiting = None;
-                } else if now.duration_since(waiting.asked) >= ASKED_AGAIN {
+                } else if waiting.due() <= now {
                     unanswered.push((session.clone(), *peer));
                 } else {
-                    let due = waiting.asked + ASKED_AGAIN;
+                    let due = waiting.due();
                     self.due = Some(self.due.map_or(due, |earliest| earliest.min(due)));
                 }
             }
