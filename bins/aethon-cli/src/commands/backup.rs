@@ -93,8 +93,7 @@ fn target(
             let folder = backup::folder(options, home);
             // Only within a home that exists; a mistyped one is refused later.
             if home.path().exists() {
-                private_file::create_directory(&folder)
-                    .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+                backup::create_folder(&folder)?;
             }
             Ok(new_file(&folder))
         }

@@ -196,6 +196,7 @@ impl<'s> TimedJobs<'s> {
 fn refused(refusal: JobRefusal) -> anyhow::Error {
     match refusal {
         JobRefusal::Unknown(_) => anyhow!("{refusal}; {LISTS}"),
+        JobRefusal::Fields(_) => aethon::Error::refused(refusal.to_string()).into(),
         other => anyhow::Error::msg(other.to_string()),
     }
 }

@@ -27,6 +27,7 @@ pub use self::create::{Created, DatabaseUse, Phase, Progress, Request, create};
 pub use self::database_copy::{PutBack, put_back};
 pub use self::inspect::{Checked, Opened, inspect};
 pub use self::manifest::Manifest;
+pub use self::place::create_folder;
 pub use self::restore::{Restored, Target, restore};
 pub use self::shelf::{folder, new_file};
 

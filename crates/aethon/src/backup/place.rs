@@ -155,7 +155,11 @@ pub(super) fn parent_of(path: &Path) -> PathBuf {
 
 /// Creates the folder of backups if it is missing. The one above it has to be there: behind a longer missing path is a disk that is
 /// not mounted, or a slip, and not a place for backups.
-pub(super) fn create_folder(folder: &Path) -> Result<()> {
+///
+/// # Errors
+///
+/// If the folder above is missing, or the folder cannot be created.
+pub fn create_folder(folder: &Path) -> Result<()> {
     let above = parent_of(folder);
     if folder.is_absolute()
         && matches!(fs::metadata(&above), Err(error) if error.kind() == io::ErrorKind::NotFound)
