@@ -3,6 +3,7 @@
 mod backup;
 mod chat;
 mod config;
+mod count;
 mod init;
 mod kept;
 mod messengers;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use aethon::LogFormat;
 use aethon::core::log::Level;
 use aethon::core::model::Effort;
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 
@@ -116,11 +117,6 @@ pub(crate) fn parsed(arguments: Vec<OsString>) -> Cli {
         }
         error.exit()
     })
-}
-
-/// A number of things of which there is at least one.
-fn count() -> impl TypedValueParser<Value = usize> {
-    RangedU64ValueParser::<usize>::new().range(1..)
 }
 
 fn log_format() -> impl TypedValueParser<Value = LogFormat> {

@@ -94,7 +94,7 @@ fn memory_refuses_secrets_on_every_path() {
         let put = server.send(&put.body(json!({"content": secret}).to_string()));
         assert_eq!((put.status, put.problem().as_str()), (422, "secret_detected"), "{secret}");
         let output = run_cli(server.home().path(), &["memory", "add", "--", secret], None);
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
         for call in [
             json!({"name": "manage_memory", "input": {"action": "store", "content": secret}}),
             json!({"name": "update_context", "input": {"content": secret}}),

@@ -126,7 +126,8 @@ fn missing_home_is_reported() {
         let made = run_cli(&typo, arguments, None);
         let words = String::from_utf8_lossy(&made.stderr);
         assert_eq!(made.status.code(), Some(0), "{arguments:?}: {words}");
-        assert!(words.contains("there was no home at"), "{arguments:?}: {words}");
+        assert!(words.contains("there is no home at"), "{arguments:?}: {words}");
+        assert!(words.contains("an empty home was made at"), "{arguments:?}: {words}");
         let words = String::from_utf8_lossy(&run_cli(&typo, arguments, None).stderr).into_owned();
         assert!(!words.contains("no home"), "{arguments:?}: {words}");
     }

@@ -20,6 +20,16 @@ fn asked(server: &Server, session: &str) -> Vec<String> {
     said.filter(|(role, _)| role == "user").map(|(_, text)| text).collect()
 }
 
+/// Waits until no page shows a session as unread.
+fn wait_until_read(server: &Server, session: &str) {
+    eventually("it is read", || {
+        let listed = server.get("/api/sessions").json();
+        let id = format!("webchat:{session}");
+        let row = listed["sessions"].as_array()?.iter().find(|row| row["session_id"] == *id)?.clone();
+        (row["unread"] == false && row["busy"] == false).then_some(())
+    });
+}
+
 /// Sends a message and waits for its end.
 fn say(terminal: &mut Terminal, text: &str) -> String {
     terminal.enter(text);
@@ -119,6 +129,24 @@ fn files_are_taken_back_without_a_server() {
     let mut terminal = Terminal::start_sized(&mut command, 100, 50);
     terminal.wait_for_prompt();
     take_files_back(&mut terminal, &folder.path().join("workspace"));
+}
+
+#[test]
+fn what_was_shown_here_is_not_unread_elsewhere() {
+    let server = Server::start(&[]);
+    let mut terminal = chat(&server, server.home().path(), &[]);
+    say(&mut terminal, "!say here");
+    wait_until_read(&server, "default");
+    // What another client said, shown above the line.
+    server.chat("default").say("m1", "!say from elsewhere");
+    terminal.wait_for_screen("the other's answer", |screen| screen.contains("from elsewhere"));
+    wait_until_read(&server, "default");
+    server.chat("other").say("m2", "!say in another conversation");
+    eventually("it is unread", || {
+        server.get("/api/sessions").text().contains("\"unread\":true").then_some(())
+    });
+    say(&mut terminal, "/resume other");
+    wait_until_read(&server, "other");
 }
 
 #[test]

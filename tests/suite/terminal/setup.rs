@@ -177,7 +177,7 @@ fn config_lists_and_explains_the_keys() {
     let told = out(&cli(home.path(), &["config", "explain", "budget.pricing.my-model.input"]));
     assert!(told.contains("not set") && told.contains("reload"), "{told}");
     assert!(out(&cli(home.path(), &["config", "explain", "backup"])).contains("backup.schedule"));
-    assert_eq!(cli(home.path(), &["config", "explain", "nonsense"]).status.code(), Some(1));
+    assert_eq!(cli(home.path(), &["config", "explain", "nonsense"]).status.code(), Some(2));
 }
 
 #[test]

@@ -257,10 +257,6 @@ fn slips_on_the_command_line_are_told_with_the_remedy_and_end_with_2() {
         (&["sessions", "list", "--limit", "0"], &["'0'", "--limit"]),
         (&["sessions", "list", "--limit", "-1"], &["'-1'", "--limit"]),
         (&["ask", "--no-stdin"], &["nothing to ask"]),
-        (
-            &["--set", "model.provider=fake", "ask", "--model", "nosuch", "--no-stdin", "hi"],
-            &["nosuch", "aethon-cli model list"],
-        ),
         (&["jobs", "add", "--at", "31.12.2026", "--prompt", "x"], &["\"31.12.2026\" is no time such as"]),
         (&["init", "--provider", "openai", "--region", "eu"], &["--region is for bedrock"]),
         (&["config", "get", "model.providr"], &["the nearest is model.provider"]),
@@ -269,6 +265,8 @@ fn slips_on_the_command_line_are_told_with_the_remedy_and_end_with_2() {
     ] {
         check(at, arguments, 2, expected);
     }
+    let unknown = ["--set", "model.provider=fake", "ask", "--model", "nosuch", "--no-stdin", "hi"];
+    check(at, &unknown, 1, &["nosuch", "aethon-cli model list"]);
     check(at, &["config", "list", "--set"], 0, &["every key has its default"]);
     check(at, &["config", "list", "budget", "--set"], 0, &["no key with \"budget\" is set"]);
     let weak = ["--set", "dashboard.auth_token=a", "config", "check"];

@@ -2,7 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 
-use super::count;
+use super::count::count;
 use crate::completion;
 
 #[derive(Debug, Clone, Subcommand)]

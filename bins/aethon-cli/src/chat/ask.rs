@@ -193,7 +193,11 @@ impl Events {
         if let Some(frames) = &mut self.frames {
             frames.ready(session)?;
         }
-        self.turn = backend.say(message).await?;
+        // A message that is not taken is a failure, as beside a server, whose socket does not say of what kind.
+        self.turn = backend.say(message).await.map_err(|error| {
+            let is_ours = error.is::<aethon::core::error::Error>();
+            if is_ours { anyhow::Error::msg(format!("{error:#}")) } else { error }
+        })?;
         if let (Some(frames), Some(turn)) = (&mut self.frames, &self.turn) {
             frames.taken(turn)?;
         }

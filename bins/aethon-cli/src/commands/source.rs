@@ -101,8 +101,14 @@ pub(super) async fn with_daemon<T>(
     }
 }
 
-/// Opens the home.
+/// Opens the home, and says so if that has made one.
 pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
+    let home = prepared.home().path().to_owned();
+    let is_new = !home.exists();
     super::upgrade::offer(&prepared)?;
-    Ok(prepared.open().await?)
+    let aethon = prepared.open().await?;
+    if is_new {
+        eprintln!("note: an empty home was made at {}", home.display());
+    }
+    Ok(aethon)
 }
